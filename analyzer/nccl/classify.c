@@ -3,10 +3,10 @@
 #include <string.h>
 
 static const struct ft_nccl_candidate *const candidates[] = {
-	&ft_nccl_candidate_nccl,     &ft_nccl_candidate_gin,     &ft_nccl_candidate_ucx,
-	&ft_nccl_candidate_gloo,     &ft_nccl_candidate_nvme,    &ft_nccl_candidate_iser,
-	&ft_nccl_candidate_nfs,      &ft_nccl_candidate_smb,     &ft_nccl_candidate_lustre,
-	&ft_nccl_candidate_perftest, &ft_nccl_candidate_openmpi,
+	&ft_nccl_candidate_nccl,     &ft_nccl_candidate_gin,      &ft_nccl_candidate_ucx,
+	&ft_nccl_candidate_gloo,     &ft_nccl_candidate_nvme,     &ft_nccl_candidate_iser,
+	&ft_nccl_candidate_nfs,      &ft_nccl_candidate_smb,      &ft_nccl_candidate_lustre,
+	&ft_nccl_candidate_perftest, &ft_nccl_candidate_pingpong, &ft_nccl_candidate_openmpi,
 };
 
 static void add(struct ft_nccl_traffic *traffic, const struct ft_nccl_qp *qp)
@@ -178,13 +178,13 @@ void ft_nccl_judge(const struct ft_nccl_traffic *traffic, struct ft_nccl_judgeme
 const char *ft_nccl_class_name(enum ft_nccl_class class)
 {
 	static const char *const names[FT_NCCL_CLASSES] = {
-		[FT_NCCL_CLASS_UNKNOWN] = "unknown", [FT_NCCL_CLASS_NCCL] = "nccl",
-		[FT_NCCL_CLASS_GIN] = "gin",         [FT_NCCL_CLASS_UCX] = "ucx",
-		[FT_NCCL_CLASS_GLOO] = "gloo",       [FT_NCCL_CLASS_OPENMPI] = "openmpi",
-		[FT_NCCL_CLASS_NVME] = "nvme",       [FT_NCCL_CLASS_ISER] = "iser",
-		[FT_NCCL_CLASS_NFS] = "nfs",         [FT_NCCL_CLASS_SMB] = "smb",
-		[FT_NCCL_CLASS_LUSTRE] = "lustre",   [FT_NCCL_CLASS_PERFTEST] = "perftest",
-		[FT_NCCL_CLASS_RDMA_CM] = "rdma_cm",
+		[FT_NCCL_CLASS_UNKNOWN] = "unknown",   [FT_NCCL_CLASS_NCCL] = "nccl",
+		[FT_NCCL_CLASS_GIN] = "gin",           [FT_NCCL_CLASS_UCX] = "ucx",
+		[FT_NCCL_CLASS_GLOO] = "gloo",         [FT_NCCL_CLASS_OPENMPI] = "openmpi",
+		[FT_NCCL_CLASS_NVME] = "nvme",         [FT_NCCL_CLASS_ISER] = "iser",
+		[FT_NCCL_CLASS_NFS] = "nfs",           [FT_NCCL_CLASS_SMB] = "smb",
+		[FT_NCCL_CLASS_LUSTRE] = "lustre",     [FT_NCCL_CLASS_PERFTEST] = "perftest",
+		[FT_NCCL_CLASS_PINGPONG] = "pingpong", [FT_NCCL_CLASS_RDMA_CM] = "rdma_cm",
 	};
 
 	return names[class];

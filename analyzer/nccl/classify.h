@@ -47,7 +47,7 @@ extern const struct ft_nccl_candidate ft_nccl_candidate_nccl, ft_nccl_candidate_
 	ft_nccl_candidate_ucx, ft_nccl_candidate_openmpi, ft_nccl_candidate_gloo,
 	ft_nccl_candidate_nvme, ft_nccl_candidate_iser, ft_nccl_candidate_nfs,
 	ft_nccl_candidate_smb, ft_nccl_candidate_lustre, ft_nccl_candidate_perftest,
-	ft_nccl_candidate_rdma_cm;
+	ft_nccl_candidate_pingpong, ft_nccl_candidate_rdma_cm;
 
 struct ft_nccl_judgement {
 	enum ft_nccl_class class;

@@ -1,6 +1,6 @@
 #include "classify.h"
 
-/* perftest's benchmarks, and connections of which is known that CM made them, no more. */
+/* perftest's benchmarks, libibverbs' examples, and connections of which is known that CM made them, no more. */
 
 enum { PORT_PERFTEST = 18515, MANY = 16, FEW = 3, TRAIN = 8 };
 
@@ -91,6 +91,11 @@ static bool asks_by_sends(const struct ft_nccl_traffic *traffic)
 	       !is_exchanged(traffic) && !asked_for_perftest(traffic) && !has_met(traffic);
 }
 
+static bool is_of_pingpong(const struct ft_nccl_traffic *traffic)
+{
+	return (traffic->marks & FT_NCCL_MARK_PINGPONG) != 0;
+}
+
 static const struct ft_nccl_sign perftest_signs[] = {
 	{ is_exchanged, 90, "perftest's exchange names it" },
 	{ asked_for_perftest, 90, "CM port 18515" },
@@ -102,10 +107,18 @@ static const struct ft_nccl_sign perftest_signs[] = {
 	{ ft_nccl_began_elsewhere, 5, "PSNs not from 0" },
 	{ ft_nccl_has_marked_class, -30, NULL },
 	{ asks_by_sends, -60, NULL },
+	{ is_of_pingpong, FT_NCCL_RULED_OUT, NULL },
 };
 
 const struct ft_nccl_candidate ft_nccl_candidate_perftest =
 	FT_NCCL_CANDIDATE(FT_NCCL_CLASS_PERFTEST, perftest_signs);
+
+static const struct ft_nccl_sign pingpong_signs[] = {
+	{ is_of_pingpong, 100, "the exchange of libibverbs' examples names it" },
+};
+
+const struct ft_nccl_candidate ft_nccl_candidate_pingpong =
+	FT_NCCL_CANDIDATE(FT_NCCL_CLASS_PINGPONG, pingpong_signs);
 
 static bool gets_cm_messages(const struct ft_nccl_traffic *traffic)
 {

@@ -27,7 +27,8 @@ enum ft_nccl_mark {
 	FT_NCCL_MARK_MET = 1u << 13,     /* its hosts talked over perftest's TCP port just before */
 	FT_NCCL_MARK_NO_GIN =
 		1u << 14, /* of a connection of a release that GPUs do not start traffic of */
-	FT_NCCL_MARK_SMB2 = 1u << 12, /* the magic of SMB2 behind SMB Direct's header */
+	FT_NCCL_MARK_PINGPONG = 1u << 15, /* the exchange of libibverbs' examples names it */
+	FT_NCCL_MARK_SMB2 = 1u << 12,     /* the magic of SMB2 behind SMB Direct's header */
 };
 
 enum { FT_NCCL_SIZES = 4 };

@@ -5,7 +5,7 @@
 
 #include "queue_pairs_parts.h"
 
-/* What is told of queue pairs before they are used: by communication management, and by perftest over TCP. */
+/* What is told of queue pairs before they are used: by communication management, and over TCP by perftest and libibverbs' examples. */
 
 enum { MAD_CLASS = 1, CLASS_CM = 7, PERFTEST_PORT = 18515 };
 
@@ -196,6 +196,65 @@ static void see_exchange(struct ft_nccl_qps *qps, const struct ft_nccl_segment *
 		qp->marks |= FT_NCCL_MARK_EXCHANGE;
 }
 
+/*
+ * The exchange of libibverbs' examples, libibverbs/examples/rc_pingpong.c and others: LID, QPN, PSN, GID, with a NUL in the
+ * end; one of each queue pair, of which a segment may hold several. They use perftest's port, and end with "done".
+ */
+enum {
+	PINGPONG = 52,
+	PINGPONG_QPN_AT = 5,
+	PINGPONG_PSN_AT = 12,
+	PINGPONG_GID_AT = 19,
+	PINGPONG_DONE = 5,
+	DIGITS_OF_BYTE = 2,
+};
+
+/* Digits all; false: the place stays as it was. */
+static bool read_gid(const uint8_t *text, struct ft_nccl_place *place)
+{
+	uint8_t gid[GID_BYTES];
+
+	for (unsigned i = 0; i < GID_BYTES; i++) {
+		int high = digit(text[DIGITS_OF_BYTE * i]),
+		    low = digit(text[DIGITS_OF_BYTE * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		gid[i] = (uint8_t)(high << 4 | low);
+	}
+	memcpy(place->address, gid, sizeof gid);
+	return true;
+}
+
+/* False: it is none. */
+static bool see_pingpong(struct ft_nccl_qps *qps, const uint8_t *text)
+{
+	static const uint8_t none[GID_BYTES];
+	struct ft_nccl_place place = { .by_lid = false };
+	int32_t lid = number_at(text, 4), qpn = number_at(text + PINGPONG_QPN_AT, QPN_DIGITS);
+	struct ft_nccl_qp *qp;
+
+	if (lid < 0 || qpn < 0 || number_at(text + PINGPONG_PSN_AT, QPN_DIGITS) < 0 ||
+	    !read_gid(text + PINGPONG_GID_AT, &place) || text[PINGPONG - 1] != 0)
+		return false;
+	if (memcmp(place.address, none, sizeof none) == 0) {
+		ft_nccl_put_lid(place.address, (uint16_t)lid);
+		place.by_lid = true;
+	}
+	qp = ft_nccl_qps_of(qps, &place, (uint32_t)qpn);
+	if (qp != NULL)
+		qp->marks |= FT_NCCL_MARK_PINGPONG;
+	return true;
+}
+
+static void see_pingpongs(struct ft_nccl_qps *qps, const struct ft_nccl_segment *segment)
+{
+	uint32_t at = 0;
+
+	while (at + PINGPONG <= segment->captured && see_pingpong(qps, segment->payload + at))
+		at += PINGPONG;
+}
+
 static void see_meeting(struct ft_nccl_qps *qps, const struct ft_nccl_segment *segment)
 {
 	uint64_t pair = ft_nccl_pair_of(segment->src, segment->dst, qps->seed);
@@ -218,7 +277,9 @@ void ft_nccl_qps_see_tcp(struct ft_nccl_qps *qps, const struct ft_nccl_segment *
 		return;
 	if (segment->length == EXCHANGE_LID || segment->length == EXCHANGE_GID)
 		see_exchange(qps, segment);
-	if (segment->sport == PERFTEST_PORT || segment->dport == PERFTEST_PORT)
+	see_pingpongs(qps, segment);
+	if ((segment->sport == PERFTEST_PORT || segment->dport == PERFTEST_PORT) &&
+	    segment->length != PINGPONG && segment->length != PINGPONG_DONE)
 		see_meeting(qps, segment);
 }
 

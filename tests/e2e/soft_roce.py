@@ -74,6 +74,12 @@ class SoftRoce(WithFolder):
         _, coverage = self.coverage(FOLDER / "pings.pcap.gz")
         self.assertEqual((coverage["frames_seen"], coverage["duplicates"]), (truth["frames"], truth["copies"]))
 
+    def test_what_examples_tell_each_other_names_their_queue_pairs(self):
+        truth = json.loads((FOLDER / "pings.json").read_text())
+        rows = fabtap("nccl", "--json", FOLDER / "pings.pcap.gz").json()["queue_pairs"]
+        self.assertEqual(sorted([row["address"], row["qpn"]] for row in rows), truth["queue_pairs"])
+        self.assertEqual({row["class"] for row in rows}, {truth["class"]})
+
 
 if __name__ == "__main__":
     main()

@@ -234,6 +234,7 @@ enum ft_nccl_class {
 	FT_NCCL_CLASS_SMB,
 	FT_NCCL_CLASS_LUSTRE,
 	FT_NCCL_CLASS_PERFTEST,
+	FT_NCCL_CLASS_PINGPONG, /* libibverbs' examples, ibv_*_pingpong */
 	FT_NCCL_CLASS_RDMA_CM,
 	FT_NCCL_CLASSES
 };

@@ -44,6 +44,47 @@ static void the_exchange_of_perftest_names_its_queue_pairs(void **state)
 	}
 }
 
+/* As libibverbs' examples print it; 52 bytes with the NUL. The GID is ::ffff:10.0.0.1, or none. */
+static const char pingpong_gid[] = "0000:000010:fad0f6:00000000000000000000ffff0a000001";
+static const char pingpong_two[] = "0000:00001f:fad0f6:00000000000000000000ffff0a000001\0"
+				   "0000:000010:fad0f7:00000000000000000000ffff0a000001";
+static const char pingpong_lid[] = "0001:000010:fad0f6:00000000000000000000000000000000";
+
+static void the_exchange_of_pingpong_names_its_queue_pairs(void **state)
+{
+	static const struct {
+		const char *sentence, *text;
+		uint32_t length, cut;
+		enum ft_nccl_class class;
+	} rows[] = {
+		{ "with GID", pingpong_gid, 52, 0, FT_NCCL_CLASS_PINGPONG },
+		{ "of two queue pairs", pingpong_two, 104, 0, FT_NCCL_CLASS_PINGPONG },
+		{ "by LID: another place", pingpong_lid, 52, 0, FT_NCCL_CLASS_UNKNOWN },
+		{ "cut off", pingpong_gid, 52, 1, FT_NCCL_CLASS_UNKNOWN },
+		{ "QPN in capitals", "0000:00001F:fad0f6:00000000000000000000ffff0a000001", 52, 0,
+		  FT_NCCL_CLASS_UNKNOWN },
+		{ "no PSN", "0000:000010:fad0f:000000000000000000000ffff0a000001", 52, 0,
+		  FT_NCCL_CLASS_UNKNOWN },
+		{ "no GID", "0000:000010:fad0f6:0000000000000000000:ffff0a000001", 52, 0,
+		  FT_NCCL_CLASS_UNKNOWN },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct play p = play_start(100);
+		struct ft_nccl_queue_pair row;
+
+		play_segment_cut(&p, 1, 2, 18515, rows[i].text, rows[i].length,
+				 rows[i].length - rows[i].cut);
+		for (uint32_t psn = 100; psn < 100 + TIMES; psn++)
+			play_back(&p, SEND, psn, (struct words){ .size = 700 });
+		row = play_end(&p, 1, ASKING);
+		if (row.class != rows[i].class)
+			fail_msg("%s: %s", rows[i].sentence, ft_nccl_class_name(row.class));
+		ft_nccl_qps_destroy(p.qps);
+	}
+}
+
 static void one_operation_again_and_again_is_perftests(void **state)
 {
 	static const struct {
@@ -137,6 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_exchange_of_perftest_names_its_queue_pairs),
+		cmocka_unit_test(the_exchange_of_pingpong_names_its_queue_pairs),
 		cmocka_unit_test(one_operation_again_and_again_is_perftests),
 		cmocka_unit_test(perftests_port_must_be_used_just_before),
 		cmocka_unit_test(perftest_over_cm_has_its_port),

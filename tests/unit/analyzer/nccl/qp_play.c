@@ -99,6 +99,12 @@ void play_rep(struct play *play, uint8_t from, uint8_t to, uint32_t id, uint32_t
 void play_segment(struct play *play, uint8_t from, uint8_t to, uint16_t dport, const char *text,
 		  uint32_t length)
 {
+	play_segment_cut(play, from, to, dport, text, length, (uint32_t)strlen(text));
+}
+
+void play_segment_cut(struct play *play, uint8_t from, uint8_t to, uint16_t dport, const char *text,
+		      uint32_t length, uint32_t captured)
+{
 	struct ft_nccl_segment segment = {
 		.frame = ++play->frame,
 		.ts_ns = play->ts_ns += play->step_ns,
@@ -106,7 +112,7 @@ void play_segment(struct play *play, uint8_t from, uint8_t to, uint16_t dport, c
 		.sport = 40000,
 		.dport = dport,
 		.payload = (const uint8_t *)text,
-		.captured = (uint32_t)strlen(text),
+		.captured = captured,
 		.length = length,
 	};
 

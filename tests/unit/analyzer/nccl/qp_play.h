@@ -78,6 +78,8 @@ void play_rep(struct play *play, uint8_t from, uint8_t to, uint32_t id, uint32_t
 
 void play_segment(struct play *play, uint8_t from, uint8_t to, uint16_t dport, const char *text,
 		  uint32_t length);
+void play_segment_cut(struct play *play, uint8_t from, uint8_t to, uint16_t dport, const char *text,
+		      uint32_t length, uint32_t captured);
 
 /* What the report says of a queue pair, which must be in it. */
 struct ft_nccl_queue_pair play_end(const struct play *play, uint8_t host, uint32_t qpn);
