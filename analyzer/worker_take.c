@@ -301,7 +301,7 @@ __attribute__((noinline)) static void conclude(struct ft_worker *worker, struct 
 	if (congested || (what & FT_TALLIED_STEPS) != 0)
 		ft_tally_transport(&worker->tally, item, &conclusion->step);
 	if ((what & (FT_STEP_RETRANSMITTED | FT_STEP_WITHHELD)) != 0)
-		ft_copies_see_again(worker->copies, &item->observed);
+		ft_copies_see_again(worker->copies, &item->observed, (what & FT_STEP_BEHIND) != 0);
 	if ((what & FT_STEP_TOLD_AGAIN) != 0)
 		ft_tally_again(&worker->tally, item, (what & FT_STEP_ANSWER) != 0,
 			       ft_tracker_told(worker->tracker).packets);

@@ -188,9 +188,11 @@ static bool was_sent_again(struct ft_copies *copies, const struct ft_recalled *o
 	return !ft_idents_count(&copies->idents, observed);
 }
 
-void ft_copies_see_again(struct ft_copies *copies, const struct ft_observed *observed)
+void ft_copies_see_again(struct ft_copies *copies, const struct ft_observed *observed,
+			 bool answered)
 {
-	ft_asks_owe(&copies->asks, observed, copies->frames.next);
+	ft_asks_owe(&copies->asks, observed, answered, copies->frames.next - 1);
+	stay_busy(copies);
 }
 
 /* A queue between the two places may have marked it. */

@@ -135,20 +135,36 @@ void ft_asks_follow(struct ft_asks *asks, const struct ft_observed *observed, ui
 		ask_other_side(asks, observed, RESPONSES, frame);
 }
 
-void ft_asks_owe(struct ft_asks *asks, const struct ft_observed *observed, uint32_t frame)
+/* From here on its sender sends again what passed before. */
+static void go_back(struct ft_asks *asks, const struct ft_observed *observed, uint32_t frame)
+{
+	uint64_t key = key_of(observed->pair, ft_copies_is_upward(observed), REQUESTS);
+	struct ft_recalled *ask = find(asks, key, observed);
+
+	if (ask == NULL) {
+		ask = ft_recall_add(&asks->asks, key);
+		ask->ask.psn = observed->psn;
+	}
+	ask->ask.again = observed->psn;
+	renew(asks, ask, observed, frame);
+}
+
+void ft_asks_owe(struct ft_asks *asks, const struct ft_observed *observed, bool answered,
+		 uint32_t frame)
 {
 	uint64_t key;
 	struct ft_recalled *due;
 
 	if (is_response(observed))
 		return;
+	go_back(asks, observed, frame);
 	key = key_of(observed->pair, !ft_copies_is_upward(observed), RESPONSES);
 	due = find_within(&asks->dues, key, observed, DUE_NS);
 	if (due == NULL || due->due.answers == 0) {
 		due = ft_recall_add(&asks->dues, key);
 		due->due.psn = observed->psn;
-		due->due.frame = frame;
-		due->due.answers = 0;
+		due->due.frame = frame + 1;
+		due->due.answers = !answered;
 	}
 	due->due.answers++;
 	due->ts_ns = observed->ts_ns;

@@ -56,8 +56,12 @@ void ft_asks_repeated(struct ft_asks *asks, const struct ft_observed *observed, 
 /* A packet that is no copy: is it a reason? */
 void ft_asks_follow(struct ft_asks *asks, const struct ft_observed *observed, uint32_t frame);
 
-/* A request that had passed before: one answer more is due. */
-void ft_asks_owe(struct ft_asks *asks, const struct ft_observed *observed, uint32_t frame);
+/*
+ * A request that had passed before, number `frame`. Its sender goes back: what has passed from its PSN on will be sent
+ * again. One answer more is due, and one to what passed before if that was not `answered`.
+ */
+void ft_asks_owe(struct ft_asks *asks, const struct ft_observed *observed, bool answered,
+		 uint32_t frame);
 
 /*
  * Whether this is one of several acknowledgements that are due, alike to one that passed as number `original`, which

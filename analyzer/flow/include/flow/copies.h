@@ -62,9 +62,10 @@ enum ft_copy_verdict ft_copies_check_at(struct ft_copies *copies,
 
 /*
  * The frame checked last was a request that had passed before, and so may be the next: each is answered once more, often with
- * the same bytes as the one before it. Answers are ignored.
+ * the same bytes as the one before it; the first, too, if it was not `answered` yet. Answers are ignored.
  */
-void ft_copies_see_again(struct ft_copies *copies, const struct ft_observed *observed);
+void ft_copies_see_again(struct ft_copies *copies, const struct ft_observed *observed,
+			 bool answered);
 
 /* After FT_COPY_YES: the VLAN in which its original was. */
 uint16_t ft_copies_original_vlan(const struct ft_copies *copies);

@@ -393,8 +393,8 @@ static enum ft_copy_verdict acknowledged(struct ft_copies *copies, uint32_t psn,
 	return check(copies, answer(ACKNOWLEDGE, 0, psn, us));
 }
 
-/* Requests 10 .. 13, which nobody answered in time, are sent again, and each is acknowledged with the newest PSN. */
-static struct ft_copies *copies_with_four_again(void)
+/* Requests 10 .. 13 are sent again, and each is acknowledged with the newest PSN. */
+static struct ft_copies *copies_with_four_again(bool answered)
 {
 	struct ft_copies *copies = copies_made();
 
@@ -404,20 +404,43 @@ static struct ft_copies *copies_with_four_again(void)
 		const struct ft_observed again = packet(WRITE_MIDDLE, psn, 60000 + psn);
 
 		assert_int_equal(check(copies, again), FT_COPY_NO);
-		ft_copies_see_again(copies, &again);
+		ft_copies_see_again(copies, &again, answered);
 	}
 	return copies;
 }
 
 static void each_request_sent_again_is_acknowledged(void **state)
 {
-	struct ft_copies *copies = copies_with_four_again();
+	(void)state;
+	for (unsigned unanswered = 0; unanswered < 2; unanswered++) {
+		struct ft_copies *copies = copies_with_four_again(unanswered == 0);
+
+		assert_int_equal(acknowledged(copies, 13, 70000), FT_COPY_NO);
+		for (uint64_t us = 70001; us < 70004 + unanswered; us++)
+			assert_int_equal(acknowledged(copies, 13, us), FT_COPY_REPEATED);
+		assert_int_equal(acknowledged(copies, 13, 70010), FT_COPY_YES);
+		ft_copies_destroy(copies);
+	}
+}
+
+/* Whoever goes back for one goes on from there: what had just passed comes again, too. */
+static void what_follows_a_request_sent_again_is_sent_again(void **state)
+{
+	struct ft_copies *copies = copies_made();
+	const struct ft_observed again = packet(WRITE_MIDDLE, 10, 60020);
 
 	(void)state;
-	assert_int_equal(acknowledged(copies, 13, 70000), FT_COPY_NO);
-	for (uint64_t us = 70001; us < 70004; us++)
-		assert_int_equal(acknowledged(copies, 13, us), FT_COPY_REPEATED);
-	assert_int_equal(acknowledged(copies, 13, 70004), FT_COPY_YES);
+	check(copies, packet(WRITE_MIDDLE, 10, 10));
+	for (uint32_t psn = 9; psn < 14; psn++)
+		if (psn != 10)
+			check(copies, packet(WRITE_MIDDLE, psn, 60000 + psn - 10));
+	assert_int_equal(check(copies, again), FT_COPY_NO);
+	ft_copies_see_again(copies, &again, false);
+	for (uint32_t psn = 11; psn < 14; psn++)
+		assert_int_equal(check(copies, packet(WRITE_MIDDLE, psn, 60020 + psn - 10)),
+				 FT_COPY_REPEATED);
+	assert_int_equal(check(copies, packet(WRITE_MIDDLE, 9, 60030)), FT_COPY_YES);
+	assert_int_equal(check(copies, packet(WRITE_MIDDLE, 13, 60031)), FT_COPY_YES);
 	ft_copies_destroy(copies);
 }
 
@@ -429,7 +452,7 @@ static void an_acknowledgement_before_them_is_none_of_theirs(void **state)
 	(void)state;
 	assert_int_equal(acknowledged(copies, 10, 59900), FT_COPY_NO);
 	check(copies, again);
-	ft_copies_see_again(copies, &again);
+	ft_copies_see_again(copies, &again, true);
 	assert_int_equal(acknowledged(copies, 10, 60010), FT_COPY_REPEATED);
 	assert_int_equal(acknowledged(copies, 10, 60011), FT_COPY_YES);
 	ft_copies_destroy(copies);
@@ -449,7 +472,7 @@ static void only_what_they_ask_for_is_due(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct ft_copies *copies = copies_with_four_again();
+		struct ft_copies *copies = copies_with_four_again(true);
 
 		check(copies, rows[i].answer);
 		if (check(copies, rows[i].answer) != FT_COPY_YES)
@@ -471,7 +494,7 @@ static void due_acknowledgements_have_copies_too(void **state)
 	for (uint32_t psn = 10; psn < 12; psn++) {
 		again = packet(WRITE_MIDDLE, psn, 60000 + psn);
 		check(copies, again);
-		ft_copies_see_again(copies, &again);
+		ft_copies_see_again(copies, &again, true);
 	}
 	assert_int_equal(acknowledged(copies, 13, 70000), FT_COPY_NO);
 	assert_int_equal(acknowledged(copies, 13, 70001), FT_COPY_YES);
@@ -820,6 +843,7 @@ int main(void)
 		cmocka_unit_test(a_sender_may_go_back_while_it_goes_back),
 		cmocka_unit_test(responses_on_their_way_when_asked_again_are_sent_again),
 		cmocka_unit_test(each_request_sent_again_is_acknowledged),
+		cmocka_unit_test(what_follows_a_request_sent_again_is_sent_again),
 		cmocka_unit_test(an_acknowledgement_before_them_is_none_of_theirs),
 		cmocka_unit_test(only_what_they_ask_for_is_due),
 		cmocka_unit_test(due_acknowledgements_have_copies_too),
