@@ -35,7 +35,7 @@ uint32_t ft_withheld(const struct ft_tracker *tracker, const struct ft_flow *flo
 	const struct ft_former *former =
 		span->kind == FT_SPAN_FORMER ? kept(tracker, flow, span) : NULL;
 
-	return former == NULL ? 0 : former->packets;
+	return former == NULL ? 0 : former->packets + former->late;
 }
 
 enum { FARTHEST_BACK = 1 << 13 }; /* PSNs of requests that may wait for an answer at a time */
@@ -91,7 +91,7 @@ static void tell(struct ft_tracker *tracker, struct ft_step *step, const struct 
 		 enum ft_step_what what)
 {
 	if (what == FT_STEP_TOLD_AGAIN) {
-		tracker->totals.retransmitted += former->packets;
+		tracker->totals.retransmitted += former->packets + former->late;
 		tracker->evidence->oftener += former->packets;
 	} else {
 		tracker->evidence->renewed += former->packets - 1; /* all but the first */
@@ -100,7 +100,7 @@ static void tell(struct ft_tracker *tracker, struct ft_step *step, const struct 
 	if (step == NULL)
 		return;
 	step->what |= what;
-	tracker->told = (struct ft_told){ former->flow, former->packets };
+	tracker->told = (struct ft_told){ former->flow, former->packets + former->late };
 }
 
 /* Of the one kept longest that leaves its place, the new life is believed. */
@@ -163,6 +163,21 @@ void ft_withhold(struct ft_tracker *tracker, const struct ft_moment *moment)
 	if (former->packets++ != 0)
 		ft_loss_first(tracker->evidence, moment->observed->frame);
 	moment->step->what &= ~as_new;
+	moment->step->what |= FT_STEP_RETRANSMITTED | FT_STEP_BEHIND | FT_STEP_WITHHELD;
+}
+
+void ft_withhold_late(struct ft_tracker *tracker, const struct ft_moment *moment)
+{
+	const uint32_t late = FT_STEP_REORDERED, lost = FT_STEP_FABRIC_LOST;
+	const struct ft_span *span = ft_former_span(&tracker->spans, &moment->flow->half);
+	struct ft_former *former = span == NULL ? NULL : former_of(tracker, moment->flow, span);
+
+	if (former == NULL)
+		return;
+	former->late++;
+	tracker->totals.reordered -= (moment->step->what & late) != 0;
+	tracker->totals.fabric_lost -= (moment->step->what & lost) != 0;
+	moment->step->what &= ~(late | lost);
 	moment->step->what |= FT_STEP_RETRANSMITTED | FT_STEP_BEHIND | FT_STEP_WITHHELD;
 }
 
@@ -327,6 +342,14 @@ enum life { FORMER, NEW, UNTOLD };
 static int32_t packets_to(const struct ft_former *former, uint32_t psn)
 {
 	return ft_psn_distance(psn, former->first) + 1;
+}
+
+bool ft_was_answered(const struct ft_tracker *tracker, const struct ft_flow *flow, uint32_t psn)
+{
+	const struct ft_span *span = ft_former_span(&tracker->spans, &flow->half);
+	const struct ft_former *former = span == NULL ? NULL : kept(tracker, flow, span);
+
+	return former != NULL && packets_to(former, psn) < 1 && ft_is_acked(&former->asked, psn);
 }
 
 /* A responder counts the messages it completes from 0 on: no more than there were packets. */

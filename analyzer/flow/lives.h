@@ -32,6 +32,12 @@ bool ft_doubt_life(struct ft_tracker *tracker, const struct ft_moment *moment);
 /* A request in its order, of a half whose life is doubted: it passed before, or did not. */
 void ft_withhold(struct ft_tracker *tracker, const struct ft_moment *moment);
 
+/* Likewise a request behind others of that life: what those had left out. */
+void ft_withhold_late(struct ft_tracker *tracker, const struct ft_moment *moment);
+
+/* Such a half has begun behind this PSN, which was answered for before that: an answer to it is of the former life, or sent again. */
+bool ft_was_answered(const struct ft_tracker *tracker, const struct ft_flow *flow, uint32_t psn);
+
 /* Packets withheld, if that is a span of such a half. */
 uint32_t ft_withheld(const struct ft_tracker *tracker, const struct ft_flow *flow,
 		     const struct ft_span *span);

@@ -1,3 +1,4 @@
+#include "lives.h"
 #include "messages.h"
 
 /* Requests behind the expected one: sent again, or late. */
@@ -289,10 +290,12 @@ void ft_request_again(struct ft_tracker *tracker, const struct ft_moment *moment
 		moment->step->what |= FT_STEP_BEHIND;
 	if (hole != 0) {
 		fill(tracker, moment, hole);
+		ft_withhold_late(tracker, moment);
 		return;
 	}
 	if (is_from_before(tracker, moment)) {
 		come_late(tracker, moment);
+		ft_withhold_late(tracker, moment);
 		return;
 	}
 	moment->step->what |= FT_STEP_RETRANSMITTED;

@@ -1,5 +1,6 @@
 #include "answers.h"
 
+#include "lives.h"
 #include "messages.h"
 #include "outcome.h"
 #include "pairs_evidence.h"
@@ -188,7 +189,8 @@ static void take_unawaited(struct ft_tracker *tracker, const struct ft_moment *m
 	uint32_t hole = ft_spans_find(&tracker->spans, &requester->half, psn, FT_SPANS_HOLES);
 	bool first = (moment->operation->part & FT_PART_FIRST) != 0;
 
-	if (hole == 0 && ft_is_acked(&requester->half, psn)) {
+	if (hole == 0 &&
+	    (ft_is_acked(&requester->half, psn) || ft_was_answered(tracker, requester, psn))) {
 		respond_again(tracker, moment);
 		return;
 	}

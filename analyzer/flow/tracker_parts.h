@@ -47,7 +47,7 @@ struct ft_former {
 	uint32_t answered, answer_next, msn; /* of the peer */
 	uint32_t flow, peer;                 /* numbers of their records; 0: of none */
 	uint32_t first;                      /* PSN that the other life began with */
-	uint32_t packets;                    /* since */
+	uint32_t packets, late;              /* since, in their order and behind others */
 };
 
 struct ft_formers {

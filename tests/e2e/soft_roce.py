@@ -80,6 +80,14 @@ class SoftRoce(WithFolder):
         self.assertEqual(sorted([row["address"], row["qpn"]] for row in rows), truth["queue_pairs"])
         self.assertEqual({row["class"] for row in rows}, {truth["class"]})
 
+    def test_what_comes_again_after_silence_is_no_message_more(self):
+        truth = json.loads((FOLDER / "late.json").read_text())
+        rows = fabtap("flows", "--json", FOLDER / "late.pcap.gz").json()["flows"]
+        for kind in ("read", "write"):
+            sent = [row["messages"][kind] for row in rows if row["src"]["address"] == truth[kind]["address"]
+                    and row["dest_qp"] == truth[kind]["dest_qp"]]
+            self.assertEqual(sent, [truth[kind]["messages"]], kind)
+
 
 if __name__ == "__main__":
     main()
