@@ -17,6 +17,12 @@ static bool asked_for_perftest(const struct ft_nccl_traffic *traffic)
 	return traffic->service_port == PORT_PERFTEST;
 }
 
+/* By CM, for another service: other benchmarks do one thing again and again, too. */
+static bool asked_for_another(const struct ft_nccl_traffic *traffic)
+{
+	return traffic->service_port != 0 && !asked_for_perftest(traffic) && !is_exchanged(traffic);
+}
+
 static bool has_met(const struct ft_nccl_traffic *traffic)
 {
 	return (traffic->marks & FT_NCCL_MARK_MET) != 0;
@@ -107,6 +113,7 @@ static const struct ft_nccl_sign perftest_signs[] = {
 	{ ft_nccl_began_elsewhere, 5, "PSNs not from 0" },
 	{ ft_nccl_has_marked_class, -30, NULL },
 	{ asks_by_sends, -60, NULL },
+	{ asked_for_another, -30, NULL },
 	{ is_of_pingpong, FT_NCCL_RULED_OUT, NULL },
 };
 

@@ -160,6 +160,20 @@ static void perftest_over_cm_has_its_port(void **state)
 	ft_nccl_qps_destroy(p.qps);
 }
 
+/* As qperf does. */
+static void one_operation_of_another_service_is_not_perftests(void **state)
+{
+	struct play p = play_start(100);
+
+	(void)state;
+	p.step_ns = 1000;
+	play_set_up(&p, 19766);
+	for (uint32_t psn = 50; psn < 50 + TIMES; psn++)
+		play_there(&p, READ, psn, (struct words){ 0x8000, 7, 64, .size = 0 });
+	assert_class(&p, 2, ASKED, FT_NCCL_CLASS_RDMA_CM);
+	ft_nccl_qps_destroy(p.qps);
+}
+
 /* A REQ whose path is another than that of its own packet: anybody may name anybody's queue pairs. */
 static void a_req_for_others_says_nothing(void **state)
 {
@@ -182,6 +196,7 @@ int main(void)
 		cmocka_unit_test(one_operation_again_and_again_is_perftests),
 		cmocka_unit_test(perftests_port_must_be_used_just_before),
 		cmocka_unit_test(perftest_over_cm_has_its_port),
+		cmocka_unit_test(one_operation_of_another_service_is_not_perftests),
 		cmocka_unit_test(a_req_for_others_says_nothing),
 	};
 
