@@ -107,13 +107,17 @@ static uint64_t unclear(const struct ft_loss_evidence *evidence, const struct ft
 /*
  * What comes for the third time and oftener closes no space, nor does what begins a life, and what ends one shows no hole: where
  * either is nearly all there is, hardly any loss shows. In a fabric that loses packets they pass as often, but only until they are
- * answered for, and a receiver that is not ready says so each time.
+ * answered for, and a receiver that is not ready says so each time. Where even so four frames of five are such, one that is lost is
+ * hardly ever missed.
  */
 static bool is_masked(const struct ft_loss_evidence *evidence, const struct ft_loss_sums *sums)
 {
 	double frames = sums->spaces + sums->silent;
 	double others = sums->spaces + (double)evidence->refused;
+	double again = (double)evidence->oftener;
 
+	if (again >= LEAST_MASKED && again > MOSTLY * (frames - again))
+		return true;
 	if (evidence->past >= LEAST_MASKED && (double)evidence->past > MOSTLY * others)
 		return true;
 	return evidence->lives >= LEAST_MASKED && (double)evidence->lives * BRIEF_LIFE > frames;

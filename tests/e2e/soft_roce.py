@@ -88,6 +88,18 @@ class SoftRoce(WithFolder):
                     and row["dest_qp"] == truth[kind]["dest_qp"]]
             self.assertEqual(sent, [truth[kind]["messages"]], kind)
 
+    def test_where_all_comes_again_and_again_losses_do_not_show(self):
+        truth = json.loads((FOLDER / "again.json").read_text())
+        capture, path = self.folder / "again.pcap", self.folder / "kept.pcap"
+        capture.write_bytes(gzip.decompress((FOLDER / "again.pcap.gz").read_bytes()))
+        header, records = read_pcap(capture)
+        self.assertEqual(len(records), truth["frames"])
+        for seed in range(DRILLS // 3):
+            drawn = random.Random(seed)
+            write_pcap(path, header, [record for record in records if drawn.random() >= 0.1])
+            status, lost = self.audit(path)
+            self.assertEqual((status, lost["estimate"], lost["high"]), (NOT_EVIDENCED, None, None), seed)
+
 
 if __name__ == "__main__":
     main()

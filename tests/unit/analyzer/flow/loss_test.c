@@ -249,8 +249,12 @@ static void where_nearly_all_begins_anew_or_comes_again_nothing_is_known(void **
 	}
 }
 
-/* A fabric that loses packets lets the same ones pass again and again, as long as they are not answered. */
-static void what_is_sent_again_until_it_is_answered_hides_nothing(void **state)
+/*
+ * A fabric that loses packets lets the same ones pass again and again, as long as they are not answered. Where more than four of
+ * five frames are such, the first of what was lost has come since, and nothing shows: tests/data/soft-roce/again.json.
+ */
+static void what_is_sent_again_until_it_is_answered_hides_little_unless_it_is_nearly_all(
+	void **state)
 {
 	struct ft_loss_estimate got;
 
@@ -260,12 +264,15 @@ static void what_is_sent_again_until_it_is_answered_hides_nothing(void **state)
 		ft_loss_space(&evidence, 1 + n);
 	for (uint64_t n = 0; n < 9900; n++)
 		ft_loss_silent(&evidence, 101 + n);
-	evidence.oftener = 9900;
+	evidence.oftener = 8000;
 	evidence.past = 399;
 	ft_loss_estimate(&evidence, 0, &got);
 	assert_true(got.known && got.bounded && !got.masked && got.frames == 0);
 	/* one of a hundred shows: 459 in a row that do not have one chance in a hundred */
 	assert_in_range(got.high, 455, 463);
+	evidence.oftener = 8001;
+	ft_loss_estimate(&evidence, 0, &got);
+	assert_true(!got.known && !got.bounded && got.masked);
 }
 
 static void what_was_given_up_and_may_have_come_since_leaves_nothing_known(void **state)
@@ -689,7 +696,8 @@ int main(void)
 		cmocka_unit_test(it_does_not_matter_who_saw_which_frame),
 		cmocka_unit_test(known_evidence_gives_known_bounds),
 		cmocka_unit_test(where_nearly_all_begins_anew_or_comes_again_nothing_is_known),
-		cmocka_unit_test(what_is_sent_again_until_it_is_answered_hides_nothing),
+		cmocka_unit_test(
+			what_is_sent_again_until_it_is_answered_hides_little_unless_it_is_nearly_all),
 		cmocka_unit_test(what_was_given_up_and_may_have_come_since_leaves_nothing_known),
 		cmocka_unit_test(the_bounds_hold_the_truth_and_are_narrow),
 		cmocka_unit_test(early_holes_count_where_others_do),
