@@ -59,6 +59,10 @@ bool ft_input_need(struct ft_input *input, size_t size, const char *what, bool m
 	if (ft_stream_need(stream, size))
 		return true;
 	left = ft_stream_left(stream);
+	if (stream->stopped) {
+		input->ended = true;
+		return false;
+	}
 	if (stream->fault[0] != '\0')
 		return ft_input_damaged(input, ft_stream_offset(stream), "%s", stream->fault);
 	if (left == 0 && may_end) {
@@ -92,7 +96,8 @@ static int open_path(struct ft_input *input, const char *path)
 		return refuse_errno(input, EISDIR, "cannot read");
 	if (isatty(input->fd))
 		return ft_input_refuse(input, "is a terminal, not a capture");
-	if (S_ISREG(status.st_mode) && status.st_size > 0)
+	input->plain = S_ISREG(status.st_mode);
+	if (input->plain && status.st_size > 0)
 		input->stream.total = (uint64_t)status.st_size;
 	return 0;
 }
@@ -116,6 +121,8 @@ static int open_format(struct ft_input *input)
 	ft_stream_need(stream, 16);
 	if (ft_stream_left(stream) == 0 && stream->fault[0] != '\0')
 		return ft_input_refuse(input, "%s", stream->fault);
+	if (stream->stopped)
+		return ft_input_refuse(input, "interrupted before a capture began");
 	return ft_input_refuse(input, "not a capture file: %s%s%s", packing,
 			       packing[0] != '\0' ? "-packed, and " : "",
 			       ft_recognise(stream->at, ft_stream_left(stream)));
@@ -140,7 +147,8 @@ static int name_input(struct ft_input *input, const char *name, const char *kind
 	return -ENOMEM;
 }
 
-int ft_input_open_file(struct ft_input *input, const char *path, size_t piece)
+int ft_input_open_file(struct ft_input *input, const char *path, size_t piece,
+		       const volatile sig_atomic_t *stop)
 {
 	int error;
 
@@ -152,7 +160,8 @@ int ft_input_open_file(struct ft_input *input, const char *path, size_t piece)
 	if (error == 0) {
 		uint64_t total = input->stream.total;
 
-		error = ft_stream_open_fd(&input->stream, input->fd, piece);
+		error = ft_stream_open_fd(&input->stream, input->fd, piece,
+					  input->plain ? NULL : stop);
 		input->stream.total = total;
 		error = open_stream(input, error);
 	}
@@ -165,6 +174,7 @@ int ft_input_open_memory(struct ft_input *input, const uint8_t *bytes, size_t si
 {
 	int error = name_input(input, "memory", "memory");
 
+	input->plain = true;
 	if (error == 0)
 		error = open_stream(input, ft_stream_open_memory(&input->stream, bytes, size));
 	if (error != 0)

@@ -40,13 +40,15 @@ struct ft_input {
 	const struct ft_format *format;
 	void *reader;
 	bool ended;
+	bool plain; /* a file or memory, not something that others still write to */
 };
 
 /*
  * Open `path` as ft_source_open_files() describes it, to be read in pieces of `piece` bytes; or memory.
  * 0, or -errno with input->known.complaint and nothing open.
  */
-int ft_input_open_file(struct ft_input *input, const char *path, size_t piece);
+int ft_input_open_file(struct ft_input *input, const char *path, size_t piece,
+		       const volatile sig_atomic_t *stop);
 int ft_input_open_memory(struct ft_input *input, const uint8_t *bytes, size_t size);
 void ft_input_close(struct ft_input *input);
 

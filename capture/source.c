@@ -100,8 +100,8 @@ static int add_input(struct ft_source *source, int error, struct ft_source_compl
 	return 0;
 }
 
-int ft_source_open_files(struct ft_source **source, const char *const *paths, size_t count,
-			 struct ft_source_complaint *complaint)
+int ft_source_open_until(struct ft_source **source, const char *const *paths, size_t count,
+			 const volatile sig_atomic_t *stop, struct ft_source_complaint *complaint)
 {
 	struct ft_source *opened;
 	int error = check_paths(paths, count, complaint);
@@ -113,7 +113,7 @@ int ft_source_open_files(struct ft_source **source, const char *const *paths, si
 		return out_of_memory(complaint, paths[0]);
 	for (size_t i = 0; i < count && error == 0; i++) {
 		error = ft_input_open_file(&opened->inputs[i], paths[i],
-					   piece_size(PIECES_TOTAL, count));
+					   piece_size(PIECES_TOTAL, count), stop);
 		error = add_input(opened, error, complaint);
 	}
 	if (error == 0 && !merge(opened))
@@ -124,6 +124,12 @@ int ft_source_open_files(struct ft_source **source, const char *const *paths, si
 	}
 	*source = opened;
 	return 0;
+}
+
+int ft_source_open_files(struct ft_source **source, const char *const *paths, size_t count,
+			 struct ft_source_complaint *complaint)
+{
+	return ft_source_open_until(source, paths, count, NULL, complaint);
 }
 
 int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_t size,
@@ -270,6 +276,15 @@ int ft_source_next(struct ft_source *source, struct ft_frame *frames, int room)
 		count = ft_merge_next(source->merge, frames, room);
 	account(source, frames, count);
 	return count != 0 ? count : -ENODATA;
+}
+
+bool ft_source_is_piped(const struct ft_source *source)
+{
+	bool piped = source->live == NULL;
+
+	for (size_t i = 0; i < source->count; i++)
+		piped = piped && !source->inputs[i].plain;
+	return piped;
 }
 
 bool ft_source_read_ahead(struct ft_source *source)

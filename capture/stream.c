@@ -10,10 +10,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <capture/clock.h>
+#include <capture/source.h>
+
 enum {
 	MAGIC = 4,              /* bytes that tell a compression */
 	MEMORY_PIECE = 4 << 10, /* small, so that tests meet the seams between pieces */
 	PACKED_PIECE = 128 << 10,
+	GLANCE_MS = 100, /* between looks whether to stop, while nothing arrives */
 };
 
 static void fail(struct ft_stream *stream, const char *what, const char *why)
@@ -23,16 +27,47 @@ static void fail(struct ft_stream *stream, const char *what, const char *why)
 		 (unsigned long long)(stream->taken - stream->packed.left), why);
 }
 
+/* It was asked to stop, and the time for what was on its way is over. */
+static bool time_is_over(struct ft_stream *stream)
+{
+	uint64_t now_ns;
+
+	if (*stream->stop == 0)
+		return false;
+	now_ns = ft_clock_monotonic_ns();
+	if (stream->stop_by_ns == 0)
+		stream->stop_by_ns = now_ns + FT_SOURCE_STOP_MS * UINT64_C(1000000);
+	return now_ns >= stream->stop_by_ns;
+}
+
+/* Until there is something to read, its end, or a reason for read() to fail. False: it is to stop. */
+static bool wait_for_bytes(struct ft_stream *stream)
+{
+	struct pollfd input = { .fd = stream->fd, .events = POLLIN };
+	int ready;
+
+	do {
+		stream->stopped = time_is_over(stream);
+		if (stream->stopped)
+			return false;
+		ready = poll(&input, 1, GLANCE_MS);
+	} while (ready == 0 || (ready < 0 && errno == EINTR));
+	return true;
+}
+
 /* A descriptor that somebody set to non-blocking is waited for. */
-static ssize_t read_patiently(int fd, uint8_t *into, size_t room)
+static ssize_t read_patiently(struct ft_stream *stream, uint8_t *into, size_t room)
 {
 	for (;;) {
-		ssize_t got = read(fd, into, room);
+		ssize_t got;
 
+		if (stream->stop != NULL && !wait_for_bytes(stream))
+			return 0;
+		got = read(stream->fd, into, room);
 		if (got >= 0 || (errno != EINTR && errno != EAGAIN))
 			return got;
 		if (errno == EAGAIN)
-			poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1);
+			poll(&(struct pollfd){ .fd = stream->fd, .events = POLLIN }, 1, -1);
 	}
 }
 
@@ -49,7 +84,7 @@ static size_t read_input(struct ft_stream *stream, uint8_t *into, size_t room)
 		stream->memory += got;
 		stream->memory_left -= (size_t)got;
 	} else {
-		got = read_patiently(stream->fd, into, room);
+		got = read_patiently(stream, into, room);
 	}
 	if (got < 0) {
 		fail(stream, "read error", strerror(errno));
@@ -78,7 +113,7 @@ static size_t unpack_input(struct ft_stream *stream, uint8_t *into, size_t room)
 		stream->packed.left = read_input(stream, stream->packed_buffer, PACKED_PIECE);
 		if (stream->packed.left > 0)
 			continue;
-		if (!stream->ended && !unpacker->complete(stream->unpacking))
+		if (!stream->ended && !stream->stopped && !unpacker->complete(stream->unpacking))
 			fail(stream, unpacker->name, "ends in the middle of the packed data");
 		return 0;
 	}
@@ -256,9 +291,10 @@ int ft_stream_keep(struct ft_stream *stream, unsigned calls, const uint64_t *cal
 	return 0;
 }
 
-int ft_stream_open_fd(struct ft_stream *stream, int fd, size_t piece)
+int ft_stream_open_fd(struct ft_stream *stream, int fd, size_t piece,
+		      const volatile sig_atomic_t *stop)
 {
-	*stream = (struct ft_stream){ .fd = fd, .piece = piece };
+	*stream = (struct ft_stream){ .fd = fd, .piece = piece, .stop = stop };
 	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	return start(stream);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +20,7 @@ struct ft_stream {
 	uint64_t total;                     /* its size, 0: not known */
 	const struct ft_unpacker *unpacker; /* NULL: not packed */
 	char fault[128]; /* why the bytes ended before their end; empty if they did not */
+	bool stopped;    /* they ended because that was asked for */
 
 	/* the rest belongs to stream.c */
 	int fd;                /* -1: memory */
@@ -34,6 +36,8 @@ struct ft_stream {
 	size_t piece;
 	uint64_t made; /* offset of the window's end */
 	bool ended;
+	const volatile sig_atomic_t *stop; /* NULL: nothing stops it */
+	uint64_t stop_by_ns;               /* monotonic; 0: not yet asked for */
 	void *unpacking;
 	uint8_t *packed_buffer;
 	struct ft_packed_bytes packed;
@@ -42,9 +46,11 @@ struct ft_stream {
 /*
  * Start reading a descriptor (which stays the caller's) or memory in pieces of about `piece` bytes, and
  * find out whether it is packed. 0 or -ENOMEM; close it in either case. What is wrong with the bytes
- * shows in `fault` once they are asked for.
+ * shows in `fault` once they are asked for. Once *stop is not 0, which a signal may set and must outlive the stream, the
+ * descriptor is read for FT_SOURCE_STOP_MS more at most, however little arrives; `stop` is NULL for plain files.
  */
-int ft_stream_open_fd(struct ft_stream *stream, int fd, size_t piece);
+int ft_stream_open_fd(struct ft_stream *stream, int fd, size_t piece,
+		      const volatile sig_atomic_t *stop);
 int ft_stream_open_memory(struct ft_stream *stream, const uint8_t *bytes, size_t size);
 void ft_stream_close(struct ft_stream *stream);
 

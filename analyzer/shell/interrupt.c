@@ -32,3 +32,8 @@ bool ft_interrupted(void)
 {
 	return interrupted;
 }
+
+const volatile sig_atomic_t *ft_interrupt_flag(void)
+{
+	return &interrupted;
+}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "interrupt.h"
 #include "job_map.h"
 #include "log.h"
 #include "number.h"
@@ -157,9 +158,20 @@ void ft_job_capture(struct ft_job *job, const char *path)
 	job->captures[job->capture_count++] = path;
 }
 
+/* A source is a file, too. */
+static int take_source(struct ft_job *job, const char *address)
+{
+	if (strncmp(address, "file:", 5) != 0)
+		return ft_live_line_option(&job->live, 'i', address);
+	ft_job_capture(job, address);
+	return 0;
+}
+
 int ft_job_option(struct ft_job *job, int code, const char *value)
 {
 	switch (code) {
+	case 'i':
+		return take_source(job, value);
 	case 'm':
 		return take_word(job, &job->files.map, "-m", value);
 	case 'r':
@@ -214,7 +226,8 @@ static enum ft_exit check_line(const struct ft_job *job)
 	if (job->live.options && !ft_job_is_live(job))
 		return ft_usage_error(job->verb,
 				      "-s, -f, --duration, --buffer, --allow-tx-queue and "
-				      "--verbose need a live source: -i");
+				      "--verbose need a live source: -i pcap:, "
+				      "dpdk: or verbs:");
 	if (job->files.map == NULL && has_map_options(job))
 		return ft_usage_error(job->verb, "--topology, --key, --map-format and "
 						 "--allow-both-pkeys need a map: -m FILE");
@@ -259,18 +272,29 @@ static enum ft_exit load_map(struct ft_job *job)
 	return FT_EXIT_CLEAN;
 }
 
-enum ft_exit ft_job_open_source(struct ft_job *job)
+/* A signal ends the reading of files, even while output waits; what comes through pipes is reported, so that is written. */
+static enum ft_exit open_files(struct ft_job *job)
 {
 	struct ft_source_complaint complaint;
 
+	ft_interrupt_catch();
+	if (ft_source_open_until(&job->source, job->captures, job->capture_count,
+				 ft_interrupt_flag(), &complaint) != 0) {
+		ft_log("%s", complaint.text);
+		return FT_EXIT_FAILED;
+	}
+	if (ft_source_is_piped(job->source) && !ft_interrupted())
+		ft_interrupt_catch_writing();
+	return FT_EXIT_CLEAN;
+}
+
+enum ft_exit ft_job_open_source(struct ft_job *job)
+{
 	if (ft_job_is_live(job))
 		return ft_live_line_open(&job->live, FT_ENGINE_KEEP, &job->source) == 0
 			       ? FT_EXIT_CLEAN
 			       : FT_EXIT_FAILED;
-	if (ft_source_open_files(&job->source, job->captures, job->capture_count, &complaint) == 0)
-		return FT_EXIT_CLEAN;
-	ft_log("%s", complaint.text);
-	return FT_EXIT_FAILED;
+	return open_files(job);
 }
 
 enum ft_exit ft_job_listen(struct ft_job *job)

@@ -37,7 +37,9 @@ static bool go_on(void *context, uint64_t frames)
 		run->stopped = true;
 		return false;
 	}
-	return ft_job_is_live(job) ? go_on_live(run) : !ft_interrupted();
+	if (ft_job_is_live(job))
+		return go_on_live(run);
+	return !ft_interrupted() || ft_source_is_piped(job->source);
 }
 
 static int run_engine(void *context, uint64_t *frames)
@@ -66,6 +68,12 @@ static bool answer(struct ft_job *job)
 	return report || reload;
 }
 
+/* Files that a signal keeps from being read to their end; a pipe has none but where it is stopped. */
+static bool was_cut(const struct ft_job *job)
+{
+	return ft_interrupted() && !ft_job_is_live(job) && !ft_source_is_piped(job->source);
+}
+
 /* Rounds until the end; whenever something was asked for, the round ends and another one begins. */
 static int run_rounds(struct run *run, int (*round)(void *context, uint64_t *frames), void *context)
 {
@@ -73,8 +81,6 @@ static int run_rounds(struct run *run, int (*round)(void *context, uint64_t *fra
 	bool again = true;
 	int error = 0;
 
-	if (!ft_job_is_live(job)) /* of a live one they are caught since it listens */
-		ft_interrupt_catch();
 	if (job->live.duration_ns != 0)
 		run->end_ns = ft_clock_monotonic_ns() + job->live.duration_ns;
 	ft_progress_start(&run->progress, job->streams);
@@ -87,7 +93,7 @@ static int run_rounds(struct run *run, int (*round)(void *context, uint64_t *fra
 		again = error == 0 && !run->stopped && answer(job);
 	}
 	ft_progress_end(&run->progress);
-	return ft_interrupted() && !ft_job_is_live(job) ? -EINTR : error;
+	return was_cut(job) ? -EINTR : error;
 }
 
 int ft_job_run(struct ft_job *job)

@@ -88,7 +88,11 @@ int ft_live_line_option(struct ft_live_line *line, int code, const char *value)
 	line->options |= code != 'i';
 	switch (code) {
 	case 'i':
-		return ft_live_line_address(line, "-i", value);
+		if (ft_live_is_address(value))
+			return ft_live_line_address(line, "-i", value);
+		return refuse(
+			line, "-i", value,
+			"a source: pcap:INTERFACE, dpdk:DEVICE, verbs:DEVICE/PORT or file:PATH");
 	case 's':
 		return take_snap(line, value);
 	case 'f':

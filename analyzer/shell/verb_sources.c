@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -57,7 +58,12 @@ static const struct option words[] = {
 	{ 0 },
 };
 
-/* Read all of a file for what the source tells of it. 0 or -EINTR. */
+static bool go_on(const struct ft_source *source)
+{
+	return !ft_interrupted() || ft_source_is_piped(source);
+}
+
+/* Read all of a file for what the source tells of it. 0, or -EINTR: told. */
 static int read_through(struct ft_source *source)
 {
 	enum { BURST = 64 };
@@ -67,12 +73,16 @@ static int read_through(struct ft_source *source)
 	int count;
 
 	ft_progress_start(&progress, false);
-	while (!ft_interrupted() && (count = ft_source_next(source, frames, BURST)) > 0) {
+	while (go_on(source) && (count = ft_source_next(source, frames, BURST)) > 0) {
 		seen += (uint64_t)count;
 		ft_progress_step(&progress, source, seen);
 	}
 	ft_progress_end(&progress);
-	return ft_interrupted() ? -EINTR : 0;
+	if (go_on(source))
+		return 0;
+	ft_log("%s: interrupted after %" PRIu64 " frame%s: the rest is not in its row",
+	       ft_source_input(source, 0)->name, seen, seen == 1 ? "" : "s");
+	return -EINTR;
 }
 
 /* Open and read `path`; *source stays NULL if it is no capture. */
@@ -80,7 +90,7 @@ static enum ft_exit look_at(const char *path, struct ft_source **source)
 {
 	struct ft_source_complaint complaint;
 
-	if (ft_source_open_files(source, &path, 1, &complaint) != 0) {
+	if (ft_source_open_until(source, &path, 1, ft_interrupt_flag(), &complaint) != 0) {
 		ft_log("%s", complaint.text);
 		return FT_EXIT_FAILED;
 	}

@@ -1,9 +1,11 @@
 """Whatever the input, the answer is a sentence and an exit status: no crash, no hang, no half-written file."""
 
+import fcntl
 import gzip
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -11,11 +13,12 @@ import stat
 import struct
 import subprocess
 import tempfile
+import termios
 import time
 from pathlib import Path
 
 import harness
-from harness import COMPLIANT, DATA, ENVIRONMENT, FAILED, VIOLATED, Run, WithFolder, fabtap, main, sound
+from harness import COMPLIANT, DATA, ENVIRONMENT, FAILED, NOT_EVIDENCED, VIOLATED, Run, WithFolder, fabtap, main, sound
 from pcapfile import pcap_of, read_pcap
 
 CAPTURE = DATA / "tenants" / "tenants-cotenancy.pcap"
@@ -26,6 +29,17 @@ MEGABYTE = 1 << 20
 def start(*arguments, **options):
     options = {"stdin": subprocess.DEVNULL, **options}
     return subprocess.Popen([harness.PROGRAM, *map(str, arguments)], env=ENVIRONMENT, stderr=subprocess.PIPE, **options)
+
+
+def waits_for_more(process, size):
+    """It has read `size` bytes of its standard input, a pipe, and catches signals."""
+    caught = 0
+    left = 1
+    while left > 0 or not caught >> (signal.SIGINT - 1) & 1:
+        time.sleep(0.01)
+        left = struct.unpack("i", fcntl.ioctl(process.stdin, termios.FIONREAD, b"\0" * 4))[0] if size else 0
+        status = Path("/proc/%d/status" % process.pid).read_text(encoding="ascii", errors="replace")
+        caught = int(re.search(r"^SigCgt:\s*(\w+)", status, re.M).group(1), 16)
 
 
 def peak_memory(*arguments):
@@ -234,19 +248,72 @@ class Bombs(BadInput):
 
 
 class Interrupted(BadInput):
-    def test_decode_says_after_how_many_frames_it_was_interrupted(self):
-        header, records = read_pcap(CAPTURE)
-        lines = self.folder / "lines"
-        with open(lines, "wb") as out:
-            process = start("decode", "-", stdin=subprocess.PIPE, stdout=out)
-        process.stdin.write(header + max(records, key=len) * 5000)
+    """Who stops a run over files gives it up; who stops what comes through a pipe wants the report of what came."""
+
+    def setUp(self):
+        super().setUp()
+        self.capture = CAPTURE.read_bytes()
+        self.half = len(self.capture) // 2
+
+    def reading(self, *arguments):
+        """A run that has read half of the capture from a pipe, and was interrupted."""
+        process = start(*arguments, "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process.stdin.write(self.capture[:self.half])
         process.stdin.flush()
-        while lines.stat().st_size == 0:  # so many lines are not kept back
-            time.sleep(0.01)
+        waits_for_more(process, self.half)
+        process.send_signal(signal.SIGINT)
+        return process
+
+    def test_decode_says_after_how_many_frames_of_a_file_it_was_interrupted(self):
+        header, records = read_pcap(CAPTURE)
+        capture = self.file("large.pcap", header + max(records, key=len) * 50000)
+        process = start("decode", capture, stdout=subprocess.PIPE)
+        process.stdout.read(1)  # and nobody reads on: more lines than a pipe holds
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=120)
         self.assertEqual(process.returncode, FAILED)
         self.assertRegex(err.decode(), r"^fabtap: interrupted after \d+ frames: no line for the rest\n$")
+
+    def test_what_a_pipe_still_brings_is_in_the_report(self):
+        whole = fabtap("audit", "-m", MAP, "--json", "-", stdin=self.capture)
+        for workers in ("1", "3"):
+            process = self.reading("audit", "-m", MAP, "--json", "--workers", workers)
+            out, err = process.communicate(self.capture[self.half:], timeout=120)
+            self.assertEqual((process.returncode, out, err), (whole.status, whole.out, whole.err))
+
+    def test_a_pipe_interrupted_before_it_brought_anything_is_read_as_well(self):
+        process = start("flows", "--json", "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        waits_for_more(process, 0)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(self.capture, timeout=120)
+        self.assertEqual((process.returncode, err), (COMPLIANT, b""))
+        self.assertEqual(out, fabtap("flows", "--json", "-", stdin=self.capture).out)
+
+    def test_a_writer_that_stays_keeps_nobody_waiting(self):
+        for verb in (["audit", "-m", MAP, "--json"], ["decode"]):
+            process = self.reading(*verb)
+            process.wait(timeout=60)
+            self.assertIn(process.returncode, (COMPLIANT, NOT_EVIDENCED))
+            self.assertEqual(process.stderr.read(), b"")
+            self.assertNotEqual(process.stdout.read(), b"")
+            process.communicate()
+
+    def test_the_second_interrupt_ends_at_once(self):
+        process = self.reading("audit", "-m", MAP)
+        time.sleep(0.2)  # two signals at a time are one
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        process.communicate()
+
+    def test_nothing_but_an_interrupt_is_no_capture(self):
+        process = start("audit", "-m", MAP, "-", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        waits_for_more(process, 0)
+        process.send_signal(signal.SIGTERM)
+        process.wait(timeout=60)
+        self.assertEqual(process.returncode, FAILED)
+        self.assertEqual(process.stderr.read(), b"fabtap: standard input: interrupted before a capture began\n")
+        process.communicate()
 
 
 class BadOutputs(BadInput):

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +21,10 @@ struct ft_source;
 #define FT_CLOCK_ERROR_NS UINT64_C(1000000)
 
 #define FT_SOURCE_KEEP_MAX 1024
+
+enum {
+	FT_SOURCE_STOP_MS = 2000
+}; /* at most so long after it was asked to stop a pipe is read on */
 
 /* Why something could not be opened or read on. One line, names input and place, no line end. */
 struct ft_source_complaint {
@@ -64,6 +70,17 @@ struct ft_source_input {
  */
 int ft_source_open_files(struct ft_source **source, const char *const *paths, size_t count,
 			 struct ft_source_complaint *complaint);
+
+/*
+ * The same, and whatever is no plain file (a pipe, a socket) can be stopped: once *stop is not 0, which a signal may set and
+ * must outlive the source, it is read on to its end, but for FT_SOURCE_STOP_MS at most. What has not arrived whole by then
+ * is left out, and is no damage. A source that is stopped before a capture began is refused.
+ */
+int ft_source_open_until(struct ft_source **source, const char *const *paths, size_t count,
+			 const volatile sig_atomic_t *stop, struct ft_source_complaint *complaint);
+
+/* Files, and none of them a plain one: frames come as somebody writes them. */
+bool ft_source_is_piped(const struct ft_source *source);
 
 /* The same over a capture file's bytes in memory, which must outlive the source. For tests and fuzzing. */
 int ft_source_open_memory(struct ft_source **source, const uint8_t *bytes, size_t size,

@@ -14,6 +14,9 @@
 
 #include <cmocka.h>
 
+#include <capture/clock.h>
+#include <capture/source.h>
+
 enum { BYTES = 50000, PIECE = 1000 };
 
 /* Bytes that tell one place from another. */
@@ -61,7 +64,7 @@ static void begin(struct opened *opened, enum way way)
 		put_bytes(&packed, opened->bytes, BYTES);
 	opened->file = file_of(packed.bytes, packed.size);
 	build_free(&packed);
-	assert_int_equal(ft_stream_open_fd(&opened->stream, opened->file, PIECE), 0);
+	assert_int_equal(ft_stream_open_fd(&opened->stream, opened->file, PIECE, NULL), 0);
 }
 
 static void end(struct opened *opened)
@@ -306,7 +309,7 @@ static void what_cannot_be_read_says_where_and_why(void **state)
 
 	(void)state;
 	assert_true(folder >= 0);
-	assert_int_equal(ft_stream_open_fd(&stream, folder, PIECE), 0);
+	assert_int_equal(ft_stream_open_fd(&stream, folder, PIECE, NULL), 0);
 	assert_false(ft_stream_need(&stream, 1));
 	assert_string_equal(stream.fault, "read error (input byte 0): Is a directory");
 	ft_stream_close(&stream);
@@ -352,13 +355,62 @@ static void a_descriptor_that_does_not_block_is_waited_for(void **state)
 		_exit(write(ends[1], "late bytes", 10) != 10);
 	}
 	close(ends[1]);
-	assert_int_equal(ft_stream_open_fd(&stream, ends[0], PIECE), 0);
+	assert_int_equal(ft_stream_open_fd(&stream, ends[0], PIECE, NULL), 0);
 	assert_true(ft_stream_need(&stream, 10));
 	assert_memory_equal(stream.at, "late bytes", 10);
 	assert_false(ft_stream_need(&stream, 11));
 	assert_string_equal(stream.fault, "");
 	ft_stream_close(&stream);
 	close(ends[0]);
+}
+
+/* A pipe that holds `bytes`; its writer stays. */
+static int filled_pipe(int ends[2], const char *bytes)
+{
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], bytes, strlen(bytes)), strlen(bytes));
+	return ends[0];
+}
+
+static void a_stopped_pipe_is_read_to_its_end(void **state)
+{
+	volatile sig_atomic_t stop = 0;
+	struct ft_stream stream;
+	int ends[2], fd = filled_pipe(ends, "early ");
+
+	(void)state;
+	assert_int_equal(ft_stream_open_fd(&stream, fd, PIECE, &stop), 0);
+	assert_true(ft_stream_need(&stream, 6));
+	stop = 1;
+	assert_int_equal(write(ends[1], "flushed", 7), 7);
+	close(ends[1]);
+	assert_true(ft_stream_need(&stream, 13));
+	assert_memory_equal(stream.at, "early flushed", 13);
+	assert_false(ft_stream_need(&stream, 14));
+	assert_false(stream.stopped);
+	ft_stream_close(&stream);
+	close(fd);
+}
+
+static void a_stopped_pipe_whose_writer_stays_ends_in_time(void **state)
+{
+	volatile sig_atomic_t stop = 1;
+	struct ft_stream stream;
+	int ends[2], fd = filled_pipe(ends, "some");
+	uint64_t before_ns = ft_clock_monotonic_ns(), lasted_ms;
+
+	(void)state;
+	assert_int_equal(ft_stream_open_fd(&stream, fd, PIECE, &stop), 0);
+	assert_false(ft_stream_need(&stream, 5));
+	lasted_ms = (ft_clock_monotonic_ns() - before_ns) / 1000000;
+	assert_int_equal(ft_stream_left(&stream), 4);
+	assert_true(stream.stopped);
+	assert_string_equal(stream.fault, "");
+	assert_true(lasted_ms >= FT_SOURCE_STOP_MS);
+	assert_true(lasted_ms < 10 * FT_SOURCE_STOP_MS);
+	ft_stream_close(&stream);
+	close(ends[1]);
+	close(fd);
 }
 
 int main(void)
@@ -374,6 +426,8 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_read_says_where_and_why),
 		cmocka_unit_test(packed_bytes_that_end_too_early_are_a_fault),
 		cmocka_unit_test(a_descriptor_that_does_not_block_is_waited_for),
+		cmocka_unit_test(a_stopped_pipe_is_read_to_its_end),
+		cmocka_unit_test(a_stopped_pipe_whose_writer_stays_ends_in_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
