@@ -254,6 +254,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 			};
 	}
 	qsort(pairs, covered.pair_count, sizeof *pairs, by_names);
+	coverage->min_coverage = covered.min_coverage;
 	coverage->enough = ft_coverage_enough(&covered, summary->not_enough);
 	coverage->could_hide_per_million = ft_coverage_could_hide(&covered, because);
 	coverage->could_hide_because = because;

@@ -1,8 +1,5 @@
 #include "advice_text.h"
 
-/* Of so many RDMA frames one undecided is one too many for a verdict (docs/coverage.md). */
-enum { FEW = 100 };
-
 enum advice {
 	NOTHING_CAME,
 	NO_RDMA,
@@ -43,9 +40,12 @@ static const char *const sentences[ADVICES] = {
 	[EVICTED] = "have a larger flow table: --flows",
 };
 
+/* So many undecided ones alone are too many for a verdict (docs/coverage.md). */
 static bool is_much(uint64_t count, const struct ft_report_coverage *seen)
 {
-	return count > (seen->judged + seen->undecided) / FEW;
+	double rdma = (double)(seen->judged + seen->undecided);
+
+	return rdma - (double)count < seen->min_coverage * rdma;
 }
 
 /* An input's own count of what it lost: there is one, and it is known or not. */
@@ -58,6 +58,27 @@ static bool is_counted(const struct ft_report_coverage *seen, bool known)
 	return false;
 }
 
+/* Where no cause takes that many, those that take some: one pair of tenants may have them all. */
+static void choose_undecided(const struct ft_report_coverage *seen, bool given[ADVICES])
+{
+	const struct {
+		enum advice advice;
+		uint64_t count;
+	} causes[] = {
+		{ UNREAD, seen->undecided_unread },
+		{ CUT, seen->undecided_cut },
+		{ BAD_ICRC, seen->undecided_bad_icrc },
+		{ UNTIMED, seen->undecided_untimed },
+	};
+	bool much = false;
+
+	for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+		much |= is_much(causes[i].count, seen);
+	for (size_t i = 0; i < sizeof causes / sizeof causes[0]; i++)
+		given[causes[i].advice] =
+			much ? is_much(causes[i].count, seen) : causes[i].count > 0;
+}
+
 static void choose(const struct ft_report *report, bool given[ADVICES])
 {
 	const struct ft_report_coverage *seen = &report->coverage;
@@ -67,10 +88,7 @@ static void choose(const struct ft_report *report, bool given[ADVICES])
 	given[NOTHING_CAME] = report->frames == 0;
 	given[NO_RDMA] = report->frames > 0 && rdma == 0 && seen->unopened_count == 0;
 	given[UNOPENED] = rdma == 0 && seen->unopened_count > 0;
-	given[UNREAD] = is_much(seen->undecided_unread, seen);
-	given[CUT] = is_much(seen->undecided_cut, seen);
-	given[BAD_ICRC] = is_much(seen->undecided_bad_icrc, seen);
-	given[UNTIMED] = is_much(seen->undecided_untimed, seen);
+	choose_undecided(seen, given);
 	given[LOST_BY_SOURCE] = is_counted(seen, true);
 	given[LOST_BY_MIRROR] = lost && !given[LOST_BY_SOURCE];
 	given[SCRAP] =

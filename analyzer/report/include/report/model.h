@@ -76,6 +76,7 @@ struct ft_report_coverage {
 	double could_hide_per_million; /* < 0: unknown */
 	const char *could_hide_because;
 	bool enough;
+	double min_coverage; /* asked for: share of RDMA frames that must be here, and of those judged, for `enough` */
 
 	/* what the frames were, adding up to capture.frames; not part of the loss account */
 	uint64_t judged, never_judged, not_rdma; /* + undecided = all frames */

@@ -49,10 +49,26 @@ static const struct row rows[] = {
 	  9,
 	  { .undecided = 9, .undecided_unread = 9, .lost_high = FT_UNKNOWN },
 	  { "Ethernet or InfiniBand" } },
-	{ "one of a hundred is cut",
+	{ "one of a hundred is cut, one of two of its pair",
 	  100,
 	  { .judged = 99, .undecided = 1, .undecided_cut = 1 },
-	  { NULL } },
+	  { "more of each frame" } },
+	{ "one of a hundred is cut beside two that the path rewrote",
+	  100,
+	  { .judged = 97, .undecided = 3, .undecided_cut = 1, .undecided_bad_icrc = 2 },
+	  { "--no-icrc" } },
+	{ "ten of a hundred are cut where nine tenths are enough, and twenty rewritten",
+	  100,
+	  { .judged = 70,
+	    .undecided = 30,
+	    .undecided_cut = 10,
+	    .undecided_bad_icrc = 20,
+	    .min_coverage = 0.9 },
+	  { "--no-icrc" } },
+	{ "one of a thousand is cut where all are asked for",
+	  1000,
+	  { .judged = 999, .undecided = 1, .undecided_cut = 1, .min_coverage = 1 },
+	  { "more of each frame" } },
 	{ "two of a hundred are cut",
 	  100,
 	  { .judged = 98, .undecided = 2, .undecided_cut = 2 },
@@ -104,6 +120,8 @@ static struct ft_report report_of(const struct row *row, enum ft_report_verdict 
 	report.verdict = verdict;
 	report.frames = row->frames;
 	report.coverage = row->seen;
+	if (row->seen.min_coverage <= 0)
+		report.coverage.min_coverage = 0.99;
 	report.finding_count = 0;
 	return report;
 }
