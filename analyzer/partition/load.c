@@ -170,6 +170,14 @@ static int refuse_foreign(struct loading *loading, const char *what)
 	return complain(loading->complaint, -EINVAL, loading->files->map, text);
 }
 
+static bool is_blank(const struct ft_bytes *bytes)
+{
+	for (size_t i = 0; i < bytes->size; i++)
+		if (bytes->at[i] == '\0' || strchr(" \t\r\n", bytes->at[i]) == NULL)
+			return false;
+	return true;
+}
+
 static int read_map(struct loading *loading, const struct ft_bytes *bytes)
 {
 	const char *name = loading->files->format;
@@ -179,6 +187,11 @@ static int read_map(struct loading *loading, const struct ft_bytes *bytes)
 
 	if (name == NULL && foreign != NULL)
 		return refuse_foreign(loading, foreign);
+	if (name == NULL && loading->files->blank_refused && is_blank(bytes))
+		return complain(
+			loading->complaint, -EINVAL, loading->files->map,
+			"empty, so it declares nothing (if OpenSM does read this, everyone may "
+			"talk to everyone: --map-format opensm)");
 	if (format == UNKNOWN)
 		return complain(loading->complaint, -EINVAL, loading->files->map,
 				name != NULL ? "no such map format; there are tapmap and opensm"

@@ -2,9 +2,8 @@
 
 import json
 import shutil
-import unittest
 
-from harness import DATA, FAILED, WithFolder, fabtap, main
+from harness import DATA, FAILED, VIOLATED, WithFolder, fabtap, main
 
 SAMPLES = DATA / "partitions"
 OPENSM, TAPMAP = SAMPLES / "opensm", SAMPLES / "tapmap"
@@ -141,7 +140,7 @@ class Owners(WithFolder):
         self.assertEqual(self.converted("ALL=full, SELF=limited, 0xb8cef60300100021=limited"), [])
 
 
-class OpenSM(unittest.TestCase):
+class OpenSM(WithFolder):
     maxDiff = 3000
 
     def samples(self):
@@ -183,6 +182,21 @@ class OpenSM(unittest.TestCase):
                 for wanted in expected(path)["diagnostics"]:
                     if wanted.get("line"):
                         self.assertIn("%s:%d" % (path.name, wanted["line"]), text)
+
+    def test_an_empty_file_is_no_map_to_judge_by_unless_it_is_said_to_be_opensms(self):
+        capture = TENANTS / "tenants-ib.pcap"
+        for name, content in (("empty.conf", b""), ("blank.conf", b" \n\t\r\n")):
+            path = self.folder / name
+            path.write_bytes(content)
+            run = fabtap("audit", "-m", path, capture)
+            self.assertEqual((run.status, run.out, len(run.complaints())), (FAILED, b"", 1), run)
+            self.assertIn("%s: empty, so it declares nothing" % path, run.complaints()[0])
+            told = fabtap("audit", "-m", path, "--map-format", "opensm", "--json", capture)
+            self.assertEqual(told.status, VIOLATED, told)
+            self.assertIn("map.fail-open", {row["rule"] for row in told.json()["findings"]})
+        comment = self.folder / "comment.conf"
+        comment.write_text("# nothing yet\n")
+        self.assertEqual(fabtap("audit", "-m", comment, capture).status, VIOLATED)
 
     def test_tables_are_those_that_opensm_gave_the_ports(self):
         truth = json.loads((TENANTS / "tenants-ib.effective.json").read_text())
