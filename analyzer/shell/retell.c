@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NAMED = 20 }; /* captures; who has more of them names them by a pattern */
+
 static void quote(FILE *out, const char *word)
 {
 	static const char plain[] =
@@ -55,11 +57,13 @@ static void captures(FILE *out, const struct ft_job *job, const char *evidence)
 {
 	if (ft_job_is_live(job))
 		quote(out, evidence);
-	for (size_t i = 0; i < job->capture_count; i++) {
+	for (size_t i = 0; i < job->capture_count && (i == 0 || job->capture_count <= NAMED); i++) {
 		if (i > 0)
 			fputc(' ', out);
 		quote(out, job->captures[i]);
 	}
+	if (job->capture_count > NAMED)
+		fprintf(out, " ... (all %zu captures)", job->capture_count);
 }
 
 char *ft_retell(const struct ft_job *job, const char *evidence)

@@ -320,6 +320,57 @@ static void a_full_disk_is_told(void **state)
 	fclose(full);
 }
 
+/* What is said of so many captures of three frames and 100 bytes each, of which number 15 is damaged. */
+static void captures_read(size_t count, const char *present, const char *absent)
+{
+	struct ft_render_options look = { .width = 100 };
+	struct ft_report report = sample_report();
+	struct ft_report_source sources[20];
+	struct written written;
+	char names[20][16];
+	const char *text;
+
+	assert_true(count <= 20);
+	for (size_t i = 0; i < count; i++) {
+		snprintf(names[i], sizeof names[i], "%zu.pcap", i + 1);
+		sources[i] = (struct ft_report_source){
+			.name = names[i],
+			.kind = "file",
+			.format = "pcap",
+			.frames = 3,
+			.bytes = 100,
+			.complaint = i + 1 == 15 ? "15.pcap: damaged at byte 7" : NULL,
+		};
+	}
+	report.sources = sources;
+	report.source_count = count;
+	written_open(&written);
+	assert_int_equal(ft_render_text(written.out, &report, &look), 0);
+	text = written_close(&written);
+	if (strstr(text, present) == NULL || strstr(text, absent) != NULL)
+		fail_msg("with \"%s\", without \"%s\": %s", present, absent, text);
+	written_free(&written);
+}
+
+static void many_captures_are_added_up_but_damaged_ones(void **state)
+{
+	(void)state;
+	captures_read(10, "\n          10.pcap (pcap): 3 frames, 100 B on the wire\n",
+		      "others, all");
+	captures_read(11, "\n          11.pcap (pcap): 3 frames, 100 B on the wire\n",
+		      "others, all");
+	captures_read(12,
+		      "\n          10.pcap (pcap): 3 frames, 100 B on the wire\n"
+		      "          2 others, all of them in --json: 6 frames, 200 B on the wire\n",
+		      "11.pcap");
+	captures_read(20,
+		      "\n          10.pcap (pcap): 3 frames, 100 B on the wire\n"
+		      "          15.pcap (pcap): 3 frames, 100 B on the wire\n"
+		      "          DAMAGED: 15.pcap: damaged at byte 7\n"
+		      "          9 others, all of them in --json: 27 frames, 900 B on the wire\n",
+		      "16.pcap");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -331,6 +382,7 @@ int main(void)
 		cmocka_unit_test(an_unknown_or_ambiguous_id_is_no_finding),
 		cmocka_unit_test(many_tenants_are_listed_the_violating_pairs_first),
 		cmocka_unit_test(what_could_hide_is_told_in_plain_figures),
+		cmocka_unit_test(many_captures_are_added_up_but_damaged_ones),
 		cmocka_unit_test(a_full_disk_is_told),
 	};
 

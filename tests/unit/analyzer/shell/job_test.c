@@ -128,6 +128,22 @@ static void a_job_is_retold_as_it_was_typed(void **state)
 	ft_job_close(&job);
 }
 
+static void of_very_many_captures_the_first_is_retold(void **state)
+{
+	char line[512] = "-m map.json";
+	struct ft_job job;
+	char *told;
+
+	(void)state;
+	for (size_t i = 1; i <= 21; i++)
+		snprintf(line + strlen(line), sizeof line - strlen(line), " %zu.pcap", i);
+	assert_int_equal(read_line(&job, line), 0);
+	told = ft_retell(&job, NULL);
+	assert_string_equal(told, "-m map.json 1.pcap ... (all 21 captures)");
+	free(told);
+	ft_job_close(&job);
+}
+
 static void a_job_that_cannot_be_done_is_refused_before_anything_is_opened(void **state)
 {
 	static const char *const lines[] = {
@@ -156,6 +172,7 @@ int main(void)
 		cmocka_unit_test(what_is_left_out_has_its_default),
 		cmocka_unit_test(what_is_wrong_or_said_twice_is_refused),
 		cmocka_unit_test(a_job_is_retold_as_it_was_typed),
+		cmocka_unit_test(of_very_many_captures_the_first_is_retold),
 		cmocka_unit_test(a_job_that_cannot_be_done_is_refused_before_anything_is_opened),
 	};
 
