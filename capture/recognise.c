@@ -9,11 +9,14 @@ static const struct {
 	size_t size;
 	const char *name;
 } known[] = {
-	{ "\xa1\xb2\xcd\x34", 4, "a \"modified\" pcap, whose records have other headers" },
-	{ "\x34\xcd\xb2\xa1", 4, "a \"modified\" pcap, whose records have other headers" },
+	{ "\xa1\xb2\xcd\x34", 4, "a \"modified\" pcap (convert it with editcap -F pcap)" },
+	{ "\x34\xcd\xb2\xa1", 4, "a \"modified\" pcap (convert it with editcap -F pcap)" },
 	{ "\x0a\x0d\x0d\x0a", 4, "a pcapng section header that is cut or has no byte-order magic" },
 	{ "snoop\0\0", 7, "a snoop capture (convert it with editcap)" },
 	{ "GMBU", 4, "a Network Monitor capture (convert it with editcap)" },
+	{ "RTSS", 4, "a Network Monitor capture (convert it with editcap)" },
+	{ "TRSNIFF data", 12, "a Sniffer capture (convert it with editcap)" },
+	{ "XCP", 4, "a NetXray capture (convert it with editcap)" },
 	{ "\x7f"
 	  "ELF",
 	  4, "an ELF program" },

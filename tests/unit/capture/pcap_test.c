@@ -230,7 +230,7 @@ static const struct {
 	{ "a version of another century", "\xd4\xc3\xb2\xa1\3\0\1\0...............................",
 	  30, "pcap version 3.1 is not 2.x" },
 	{ "a modified pcap", "\x34\xcd\xb2\xa1\2\0\4\0..................................", 30,
-	  "not a capture file: a \"modified\" pcap" },
+	  "not a capture file: a \"modified\" pcap (convert it with editcap -F pcap)" },
 	{ "a ZIP archive", "PK\3\4..............................", 30, "a ZIP archive" },
 	{ "a program",
 	  "\x7f"
