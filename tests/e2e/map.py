@@ -183,20 +183,20 @@ class OpenSM(WithFolder):
                     if wanted.get("line"):
                         self.assertIn("%s:%d" % (path.name, wanted["line"]), text)
 
-    def test_an_empty_file_is_no_map_to_judge_by_unless_it_is_said_to_be_opensms(self):
+    def test_text_without_a_definition_is_no_map_to_judge_by_unless_it_is_said_to_be_opensms(self):
         capture = TENANTS / "tenants-ib.pcap"
-        for name, content in (("empty.conf", b""), ("blank.conf", b" \n\t\r\n")):
-            path = self.folder / name
+        for number, content in enumerate((b"", b" \n\t\r\n", b"# nothing yet: soon\n", b"P_Key,GUID\n0x8001,0x1 # a:b\n")):
+            path = self.folder / ("%d.conf" % number)
             path.write_bytes(content)
             run = fabtap("audit", "-m", path, capture)
             self.assertEqual((run.status, run.out, len(run.complaints())), (FAILED, b"", 1), run)
-            self.assertIn("%s: empty, so it declares nothing" % path, run.complaints()[0])
+            self.assertIn("%s: defines no partition" % path, run.complaints()[0])
             told = fabtap("audit", "-m", path, "--map-format", "opensm", "--json", capture)
             self.assertEqual(told.status, VIOLATED, told)
             self.assertIn("map.fail-open", {row["rule"] for row in told.json()["findings"]})
-        comment = self.folder / "comment.conf"
-        comment.write_text("# nothing yet\n")
-        self.assertEqual(fabtap("audit", "-m", comment, capture).status, VIOLATED)
+        cut = self.folder / "cut.conf"
+        cut.write_text("red=0x0001 : ALL=full\nblue=0x0002 : ALL=full\n")
+        self.assertEqual(fabtap("audit", "-m", cut, capture).status, VIOLATED)
 
     def test_tables_are_those_that_opensm_gave_the_ports(self):
         truth = json.loads((TENANTS / "tenants-ib.effective.json").read_text())
