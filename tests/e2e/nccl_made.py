@@ -119,6 +119,8 @@ class Connection:
 class World:
     """A ring of hosts; `frames` in the order in which they pass. What is not told is drawn by the seed."""
 
+    NS_PER_BYTE = 0.3
+
     def __init__(self, seed, setup=True, slice_bytes=700, sets=None, hosts=None):
         chance = self.chance = random.Random(seed)
         self.release = chance.choice(list(RELEASES))
@@ -318,12 +320,15 @@ class World:
         self.emit(ts + 4000, back, connection.ports[device], 0x11, connection.receiver_qpns[device], connection.cts_psn[device] - 1,
                   struct.pack(">I", 0x1f000000 | connection.cts_psn[device]))
 
-    def answer(self, connection, k, lane, writes, ts):
+    def ends(self, connection, lane):
         device = lane % self.devices
-        ends = connection.sender[device], connection.receiver[device]
+        return connection.sender[device], connection.receiver[device]
+
+    def answer(self, connection, k, lane, writes, ts):
+        ends = self.ends(connection, lane)
         for write in writes:
             for opcode, above, length, payload in self.packets(write):
-                ts += 50 + 0.3 * length
+                ts += 50 + self.NS_PER_BYTE * length
                 self.emit(ts, ends, connection.ports[lane], opcode, connection.receiver_qpns[lane], connection.data_psn[lane], above,
                           length, payload, told=(connection.number, k, "data", lane))
                 connection.data_psn[lane] += 1

@@ -53,6 +53,8 @@ def over_infiniband(ends, packet, has_grh):
 class Shape(nccl_made.World):
     """A ring of hosts; their numbers of devices take turns. `proxied`: each process sends for so many ranks, 1: for itself alone."""
 
+    NS_PER_BYTE = 0.05
+
     def __init__(self, seed, net=ROCE4, release=None, devices=(1, 1), sets=1, styles=("SIMPLE",), proxied=1, setup=True):
         chance = self.chance = random.Random(seed)
         self.release = release or chance.choice(list(nccl_made.RELEASES))
@@ -164,18 +166,8 @@ class Shape(nccl_made.World):
         self.emit(ts + 4000, there[::-1], connection.ports[lane], 0x11, connection.receiver_qpns[lane], connection.cts_psn[lane] - 1,
                   struct.pack(">I", 0x1f000000 | connection.cts_psn[lane]))
 
-    def answer(self, connection, k, lane, writes, ts):
-        ends = connection.sender[lane % len(connection.sender)], connection.receiver[lane % len(connection.receiver)]
-        for write in writes:
-            for opcode, above, length, payload in self.packets(write):
-                ts += 50 + 0.05 * length
-                self.emit(ts, ends, connection.ports[lane], opcode, connection.receiver_qpns[lane], connection.data_psn[lane], above,
-                          length, payload, told=(connection.number, k, "data", lane))
-                connection.data_psn[lane] += 1
-            connection.data_msn[lane] += 1
-        self.emit(ts + 3000, ends[::-1], connection.ports[lane], 0x11, connection.sender_qpns[lane], connection.data_psn[lane] - 1,
-                  struct.pack(">I", 0x1f000000 | connection.data_msn[lane]))
-        return ts
+    def ends(self, connection, lane):
+        return connection.sender[lane % len(connection.sender)], connection.receiver[lane % len(connection.receiver)]
 
 
 def is_native(frame):

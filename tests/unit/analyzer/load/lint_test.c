@@ -19,21 +19,17 @@
 
 enum { TEXT = 16384 };
 
-#define ANY          "\"from\":\"2026-01-01T00:00:00Z\",\"to\":null"
-#define FROM(day)    "\"from\":\"2026-01-" day "T00:00:00Z\",\"to\":null"
-#define UNTIL(day)   "\"from\":\"2026-01-01T00:00:00Z\",\"to\":\"2026-01-" day "T00:00:00Z\""
-#define TENANT(name) "{\"name\":\"" name "\",\"class\":\"customer\"}"
-#define NET(prefix)  "{\"subnet\":\"" prefix "\"}"
-#define VLAN(n)      "{\"vlan\":" n "}"
-#define VNI(n)       "{\"vni\":" n "}"
-#define AT(name, tenant, time, members)                                                            \
-	"\n{\"name\":\"" name "\",\"tenant\":\"" tenant "\",\"intervals\":[{" time                 \
-	",\"members\":[" members "]}]}"
-#define SEGMENT(name, tenant, members) AT(name, tenant, ANY, members)
-#define NODE(host, port)               "\n{\"host\":\"" host "\",\"ports\":[{" port "}]}"
-#define IP(address)                    "\"ip\":\"" address "\""
-#define GUID(number)                   "\"guid\":\"0x" number "\""
-#define HOST(name)                     "{\"host\":\"" name "\"}"
+#define ANY              "\"from\":\"2026-01-01T00:00:00Z\",\"to\":null"
+#define FROM(day)        "\"from\":\"2026-01-" day "T00:00:00Z\",\"to\":null"
+#define UNTIL(day)       "\"from\":\"2026-01-01T00:00:00Z\",\"to\":\"2026-01-" day "T00:00:00Z\""
+#define TENANT(name)     "{\"name\":\"" name "\",\"class\":\"customer\"}"
+#define NET(prefix)      "{\"subnet\":\"" prefix "\"}"
+#define VLAN(n)          "{\"vlan\":" n "}"
+#define VNI(n)           "{\"vni\":" n "}"
+#define NODE(host, port) "\n{\"host\":\"" host "\",\"ports\":[{" port "}]}"
+#define IP(address)      "\"ip\":\"" address "\""
+#define GUID(number)     "\"guid\":\"0x" number "\""
+#define HOST(name)       "{\"host\":\"" name "\"}"
 
 /* What is said of these codes (each behind a blank), a line each. */
 static void say(const char *map, const char *codes, char said[TEXT])
@@ -70,138 +66,97 @@ static void say(const char *map, const char *codes, char said[TEXT])
 	ft_declared_destroy(declared);
 }
 
-static void in_segments(const char *segments, char map[TEXT])
+/* A segment of a tenant, and when it is in force. */
+struct segment {
+	const char *tenant, *members, *time;
+};
+
+enum { SEGMENTS = 4 };
+
+struct prefix_case {
+	const char *sentence;
+	struct segment segments[SEGMENTS]; /* the first on line 2 */
+	const char *said;
+};
+
+#define RED   "red"
+#define GREEN "green"
+
+/* clang-format off */
+#define IN(tenant, members) { tenant, members, ANY }
+#define AT(tenant, members, time) { tenant, members, time }
+
+static const struct prefix_case prefix_cases[] = {
+	{ "one in another's", { IN(RED, NET("10.0.0.0/8")), IN(GREEN, NET("10.1.0.0/16")) }, "3 prefix-shadowed\n" },
+	{ "whichever comes first", { IN(GREEN, NET("10.1.0.0/16")), IN(RED, NET("10.0.0.0/8")) }, "2 prefix-shadowed\n" },
+	{ "one in its own", { IN(RED, NET("10.0.0.0/8")), IN(RED, NET("10.1.0.0/16")) }, "" },
+	{ "beside another's", { IN(RED, NET("10.0.0.0/16")), IN(GREEN, NET("10.1.0.0/16")) }, "" },
+	{ "the last of twelve bits", { IN(RED, NET("10.16.0.0/12")), IN(GREEN, NET("10.31.255.0/24")) },
+	  "3 prefix-shadowed\n" },
+	{ "the first behind them", { IN(RED, NET("10.16.0.0/12")), IN(GREEN, NET("10.32.0.0/24")) }, "" },
+	{ "the one before them", { IN(RED, NET("10.16.0.0/12")), IN(GREEN, NET("10.15.0.0/24")) }, "" },
+	{ "one prefix of both, told of the later", { IN(RED, NET("10.1.0.0/16")), IN(GREEN, NET("10.1.0.0/16")) },
+	  "3 address-of-two-tenants\n" },
+	{ "an address and its prefix", { IN(RED, NET("10.1.0.0/16")), IN(GREEN, "{\"ip\":\"10.1.0.0\"}") },
+	  "3 prefix-shadowed\n" },
+	{ "IPv6", { IN(RED, NET("fd00::/61")), IN(GREEN, NET("fd00:0:0:7::/64")), IN(GREEN, NET("fd00:0:0:8::/64")) },
+	  "3 prefix-shadowed\n" },
+	{ "in other VLANs", { IN(RED, VLAN("1") "," NET("10.0.0.0/8")), IN(GREEN, VLAN("2") "," NET("10.0.0.0/8")) }, "" },
+	{ "in one VLAN of several",
+	  { IN(RED, VLAN("1") "," NET("10.0.0.0/8") "," VLAN("3")), IN(GREEN, NET("10.0.0.0/8") "," VLAN("2") "," VLAN("3")) },
+	  "3 address-of-two-tenants\n" },
+	{ "a VLAN is not the network of its number",
+	  { IN(RED, VLAN("5") "," NET("10.0.0.0/8")), IN(GREEN, VNI("5") "," NET("10.0.0.0/8")) }, "" },
+	{ "one of them in every VLAN", { IN(RED, NET("10.0.0.0/8")), IN(GREEN, VLAN("2") "," NET("10.0.0.0/8")) },
+	  "3 address-of-two-tenants\n" },
+	{ "the other of them", { IN(RED, VLAN("2") "," NET("10.0.0.0/8")), IN(GREEN, NET("10.0.0.0/8")) },
+	  "3 address-of-two-tenants\n" },
+	{ "one after the other", { AT(RED, NET("10.0.0.0/8"), UNTIL("05")), AT(GREEN, NET("10.0.0.0/8"), FROM("05")) }, "" },
+	{ "for a day together", { AT(RED, NET("10.0.0.0/8"), UNTIL("06")), AT(GREEN, NET("10.0.0.0/8"), FROM("05")) },
+	  "3 address-of-two-tenants\n" },
+	{ "and the other way round", { AT(RED, NET("10.0.0.0/8"), FROM("05")), AT(GREEN, NET("10.0.0.0/8"), UNTIL("06")) },
+	  "3 address-of-two-tenants\n" },
+	{ "in the second of its intervals",
+	  { AT(RED, NET("10.0.0.0/8"), UNTIL("03") ",\"members\":[" NET("192.168.0.0/16") "]},{" FROM("03")),
+	    IN(GREEN, NET("10.1.0.0/16")) },
+	  "3 prefix-shadowed\n" },
+	{ "past one of its own to another's",
+	  { IN(RED, NET("10.0.0.0/8")), IN(GREEN, NET("10.1.0.0/16")), IN(GREEN, NET("10.1.1.0/24")) },
+	  "3 prefix-shadowed\n4 prefix-shadowed\n" },
+	{ "two levels, and a neighbour of the inner one",
+	  { IN(RED, NET("10.0.0.0/8")), IN(GREEN, NET("10.1.0.0/16")), IN(GREEN, NET("11.0.0.0/16")), IN(GREEN, NET("10.2.0.0/16")) },
+	  "3 prefix-shadowed\n5 prefix-shadowed\n" },
+};
+/* clang-format on */
+
+static void in_segments(const struct segment segments[SEGMENTS], char map[TEXT])
 {
-	snprintf(map, TEXT,
-		 "{\"schema\":\"tapmap/"
-		 "1\",\"serial\":1,\"fabric\":{\"kind\":\"roce\"},\"tenants\":[" TENANT(
-			 "red") "," TENANT("green") "],\"segments\":[%s]}",
-		 segments);
+	size_t used =
+		(size_t)snprintf(map, TEXT,
+				 "{\"schema\":\"tapmap/1\",\"serial\":1,"
+				 "\"fabric\":{\"kind\":\"roce\"},"
+				 "\"tenants\":[" TENANT(RED) "," TENANT(GREEN) "],"
+									       "\"segments\":[");
+
+	for (size_t i = 0; i < SEGMENTS && segments[i].tenant != NULL; i++)
+		used += (size_t)snprintf(map + used, TEXT - used,
+					 "%s\n{\"name\":\"s%zu\",\"tenant\":\"%s\","
+					 "\"intervals\":[{%s,\"members\":[%s]}]}",
+					 i > 0 ? "," : "", i, segments[i].tenant, segments[i].time,
+					 segments[i].members);
+	snprintf(map + used, TEXT - used, "]}");
 }
 
 static void prefixes_of_two_tenants_are_told_where_they_can_meet(void **state)
 {
-	static const struct {
-		const char *sentence, *segments, *said;
-	} rows[] = {
-		{ "one in another's",
-		  SEGMENT("a", "red", NET("10.0.0.0/8")) "," SEGMENT("b", "green",
-								     NET("10.1.0.0/16")),
-		  "3 prefix-shadowed\n" },
-		{ "whichever comes first",
-		  SEGMENT("b", "green", NET("10.1.0.0/16")) "," SEGMENT("a", "red",
-									NET("10.0.0.0/8")),
-		  "2 prefix-shadowed\n" },
-		{ "one in its own",
-		  SEGMENT("a", "red", NET("10.0.0.0/8")) "," SEGMENT("b", "red",
-								     NET("10.1.0.0/16")),
-		  "" },
-		{ "beside another's",
-		  SEGMENT("a", "red", NET("10.0.0.0/16")) "," SEGMENT("b", "green",
-								      NET("10.1.0.0/16")),
-		  "" },
-		{ "the last of twelve bits",
-		  SEGMENT("a", "red", NET("10.16.0.0/12")) "," SEGMENT("b", "green",
-								       NET("10.31.255.0/24")),
-		  "3 prefix-shadowed\n" },
-		{ "the first behind them",
-		  SEGMENT("a", "red", NET("10.16.0.0/12")) "," SEGMENT("b", "green",
-								       NET("10.32.0.0/24")),
-		  "" },
-		{ "the one before them",
-		  SEGMENT("a", "red", NET("10.16.0.0/12")) "," SEGMENT("b", "green",
-								       NET("10.15.0.0/24")),
-		  "" },
-		{ "one prefix of both, told of the later",
-		  SEGMENT("a", "red", NET("10.1.0.0/16")) "," SEGMENT("b", "green",
-								      NET("10.1.0.0/16")),
-		  "3 address-of-two-tenants\n" },
-		{ "an address and its prefix",
-		  SEGMENT("a", "red", NET("10.1.0.0/16")) "," SEGMENT("b", "green",
-								      "{\"ip\":\"10.1.0.0\"}"),
-		  "3 prefix-shadowed\n" },
-		{ "IPv6",
-		  SEGMENT("a", "red", NET("fd00::/61")) "," SEGMENT(
-			  "b", "green", NET("fd00:0:0:7::/64")) "," SEGMENT("c", "green",
-									    NET("fd00:0:0:8::/64")),
-		  "3 prefix-shadowed\n" },
-		{ "in other VLANs",
-		  SEGMENT("a", "red", VLAN("1") "," NET("10.0.0.0/8")) "," SEGMENT(
-			  "b", "green", VLAN("2") "," NET("10.0.0.0/8")),
-		  "" },
-		{ "in one VLAN of several",
-		  SEGMENT("a", "red", VLAN("1") "," NET("10.0.0.0/8") "," VLAN("3")) "," SEGMENT(
-			  "b", "green", NET("10.0.0.0/8") "," VLAN("2") "," VLAN("3")),
-		  "3 address-of-two-tenants\n" },
-		{ "a VLAN is not the network of its number",
-		  SEGMENT("a", "red", VLAN("5") "," NET("10.0.0.0/8")) "," SEGMENT(
-			  "b", "green", VNI("5") "," NET("10.0.0.0/8")),
-		  "" },
-		{ "one of them in every VLAN",
-		  SEGMENT("a", "red", NET("10.0.0.0/8")) "," SEGMENT(
-			  "b", "green", VLAN("2") "," NET("10.0.0.0/8")),
-		  "3 address-of-two-tenants\n" },
-		{ "the other of them",
-		  SEGMENT("a", "red", VLAN("2") "," NET("10.0.0.0/8")) "," SEGMENT(
-			  "b", "green", NET("10.0.0.0/8")),
-		  "3 address-of-two-tenants\n" },
-		{ "one after the other",
-		  AT("a", "red", UNTIL("05"), NET("10.0.0.0/8")) "," AT("b", "green", FROM("05"),
-									NET("10.0.0.0/8")),
-		  "" },
-		{ "for a day together",
-		  AT("a", "red", UNTIL("06"), NET("10.0.0.0/8")) "," AT("b", "green", FROM("05"),
-									NET("10.0.0.0/8")),
-		  "3 address-of-two-tenants\n" },
-		{ "and the other way round",
-		  AT("a", "red", FROM("05"), NET("10.0.0.0/8")) "," AT("b", "green", UNTIL("06"),
-								       NET("10.0.0.0/8")),
-		  "3 address-of-two-tenants\n" },
-		{ "in the second of its intervals",
-		  "\n{\"name\":\"a\",\"tenant\":\"red\",\"intervals\":[{" UNTIL(
-			  "03") ",\"members\":[" NET("192.168.0.0/16") "]},{" FROM("03") ",\"member"
-											 "s\":"
-											 "[" NET("1"
-												 "0"
-												 "."
-												 "0"
-												 "."
-												 "0"
-												 "."
-												 "0"
-												 "/"
-												 "8") "]}]}"
-												      "," SEGMENT(
-													      "b",
-													      "green",
-													      NET("10.1.0.0/16")),
-		  "3 prefix-shadowed\n" },
-		{ "past one of its own to another's",
-		  SEGMENT("a", "red", NET("10.0.0.0/8")) "," SEGMENT(
-			  "b", "green", NET("10.1.0.0/16")) "," SEGMENT("c", "green",
-									NET("10.1.1.0/24")),
-		  "3 prefix-shadowed\n4 prefix-shadowed\n" },
-		{ "two levels, and a neighbour of the inner one",
-		  SEGMENT("a", "red", NET("10.0.0.0/8")) "," SEGMENT(
-			  "b", "green",
-			  NET("10.1.0.0/16")) "," SEGMENT("c", "green",
-							  NET("11.0.0.0/16")) "," SEGMENT("d",
-											  "green",
-											  NET("10."
-											      "2.0."
-											      "0/"
-											      "1"
-											      "6")),
-		  "3 prefix-shadowed\n5 prefix-shadowed\n" },
-	};
 	char map[TEXT], said[TEXT];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		in_segments(rows[i].segments, map);
+	for (size_t i = 0; i < sizeof prefix_cases / sizeof *prefix_cases; i++) {
+		in_segments(prefix_cases[i].segments, map);
 		say(map, " prefix-shadowed address-of-two-tenants ", said);
-		if (strcmp(said, rows[i].said) != 0)
-			fail_msg("%s: %s", rows[i].sentence, said);
+		if (strcmp(said, prefix_cases[i].said) != 0)
+			fail_msg("%s: %s", prefix_cases[i].sentence, said);
 	}
 }
 
