@@ -9,9 +9,12 @@
 enum {
 	REGION_MAX = 64,
 	FRAME_MAX = 48, /* behind the MAC addresses: the least frame without its FCS */
-	TELLING = 20,   /* bytes of a network packet's body that tell it from others */
-	IPV4_WORD = 2,  /* length, id, fragment, time to live, protocol */
-	IPV4_TTL = 6,   /* in there */
+	FCS_LEN = 4,
+	UNREAD_MAX =
+		192, /* of a longer one: tunnels that are not opened have what tells packets apart deep inside */
+	TELLING = 20,  /* bytes of a network packet's body that tell it from others */
+	IPV4_WORD = 2, /* length, id, fragment, time to live, protocol */
+	IPV4_TTL = 6,  /* in there */
 	IPV4_PROTOCOL = 9,
 	IPV6_NEXT = 6,
 	TCP_FLAGS = 13,
@@ -31,6 +34,8 @@ struct region {
 	uint32_t at, end; /* offsets in the frame */
 	uint64_t header;
 	uint8_t protocol; /* 0: no IP header */
+	uint32_t
+		unread; /* so many bytes behind them, as far as there are; of what is no IP packet */
 };
 
 /* By the kind of the last layer: where that begins which neither a mirror nor a hop changes. */
@@ -91,13 +96,15 @@ static struct region ipv6_region(const uint8_t *bytes, uint32_t at)
 	};
 }
 
-static struct region link_region(const struct ft_packet *packet)
+static struct region link_region(const struct ft_packet *packet, const struct ft_frame *frame)
 {
 	const struct ft_layer *last = last_layer(packet);
 	uint32_t at = last == NULL ? 0 : last->offset + (uint32_t)skipped[last->kind];
 
 	if (last != NULL && last->kind == FT_LAYER_LRH)
 		return (struct region){ .at = at, .end = last->offset + packet->lrh.pkt_len * 4u };
+	if (frame->original > at + FRAME_MAX + FCS_LEN)
+		return (struct region){ .at = at, .end = at + FRAME_MAX, .unread = UNREAD_MAX };
 	return (struct region){ .at = at, .end = at + FRAME_MAX };
 }
 
@@ -107,7 +114,7 @@ static struct region region_of(const struct ft_packet *packet, const struct ft_f
 	struct region region;
 
 	if (ip == NULL || ip->offset + (uint32_t)IPV4_LEN > frame->captured)
-		region = link_region(packet);
+		region = link_region(packet, frame);
 	else if (ip->kind == FT_LAYER_IPV4)
 		region = ipv4_region(frame->bytes, ip->offset);
 	else
@@ -143,6 +150,15 @@ static bool is_telling(const struct ft_packet *packet, const struct ft_frame *fr
 	return size >= TELLING || frame->captured >= frame->original;
 }
 
+/* What is behind the region, where that is not all of what nobody reads. */
+static uint64_t unread_digest(const struct ft_frame *frame, const struct region *region)
+{
+	uint32_t left = frame->captured - region->end;
+	uint32_t size = left < region->unread ? left : region->unread;
+
+	return size == 0 ? 0 : ft_hash(frame->bytes + region->end, size, 0);
+}
+
 void ft_observe_other(const struct ft_packet *packet, const struct ft_frame *frame,
 		      struct ft_observed *observed)
 {
@@ -157,7 +173,8 @@ void ft_observe_other(const struct ft_packet *packet, const struct ft_frame *fra
 		memcpy(padded, frame->bytes + region.at, size);
 	if (ft_packet_is_rdma(packet))
 		mask_marks(packet, padded);
-	digest = ft_hash(padded, sizeof padded, observed->digest ^ region.header);
+	digest = ft_hash(padded, sizeof padded, observed->digest ^ region.header) ^
+		 unread_digest(frame, &region);
 	observed->digest = ft_mix(digest ^ vni, (uint64_t)size + 0x9e3779b97f4a7c15u);
 	observed->alike = telling && !is_reset(&region, padded) ? FT_ALIKE_FOREIGN : FT_ALIKE_PLAIN;
 }

@@ -571,6 +571,32 @@ static void trailing_bytes_of_a_frame_do_not_count(void **state)
 	assert_true(observed_of(&frame).digest != plain.digest);
 }
 
+static void what_is_deep_in_a_tunnel_that_is_not_opened_counts(void **state)
+{
+	static const uint8_t pseudowire[] = { 0x02, 0,    0,    0, 0,    1, 0x02, 0, 0, 0, 0,
+					      2,    0x88, 0x47, 0, 0x10, 1, 0x40, 0, 0, 0, 0 };
+	static const struct {
+		unsigned at;
+		bool counts;
+	} rows[] = { { 8, true }, { 70, true }, { 14 + 48 + 191, true }, { 14 + 48 + 192, false } };
+	struct bytes frame = { .size = 300, .captured = 300, .link_type = FT_LINK_ETHERNET };
+	struct ft_observed plain;
+
+	(void)state;
+	memcpy(frame.at, pseudowire, sizeof pseudowire);
+	for (size_t i = sizeof pseudowire; i < 300; i++)
+		frame.at[i] = (uint8_t)(i * 7);
+	plain = observed_of(&frame);
+	assert_int_equal(plain.alike, FT_ALIKE_FOREIGN);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct bytes other = frame;
+
+		print_message("byte %u\n", rows[i].at);
+		other.at[rows[i].at] ^= 1;
+		assert_int_equal(observed_of(&other).digest != plain.digest, rows[i].counts);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -591,6 +617,7 @@ int main(void)
 		cmocka_unit_test(native_packets_are_known_by_their_lids),
 		cmocka_unit_test(other_packets_have_digests_too),
 		cmocka_unit_test(trailing_bytes_of_a_frame_do_not_count),
+		cmocka_unit_test(what_is_deep_in_a_tunnel_that_is_not_opened_counts),
 	};
 
 	return cmocka_run_group_tests_name("observe", tests, NULL, NULL);
