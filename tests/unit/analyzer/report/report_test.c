@@ -327,7 +327,7 @@ static void captures_read(size_t count, const char *present, const char *absent)
 	struct ft_report report = sample_report();
 	struct ft_report_source sources[20];
 	struct written written;
-	char names[20][16];
+	char names[20][32];
 	const char *text;
 
 	assert_true(count <= 20);
