@@ -320,7 +320,7 @@ static void a_full_disk_is_told(void **state)
 	fclose(full);
 }
 
-/* What is said of so many captures of three frames and 100 bytes each, of which number 15 is damaged. */
+/* What is said of so many captures of three frames and 100 bytes each, of which number 15 is damaged and 18 has odd records. */
 static void captures_read(size_t count, const char *present, const char *absent)
 {
 	struct ft_render_options look = { .width = 100 };
@@ -340,6 +340,7 @@ static void captures_read(size_t count, const char *present, const char *absent)
 			.frames = 3,
 			.bytes = 100,
 			.complaint = i + 1 == 15 ? "15.pcap: damaged at byte 7" : NULL,
+			.odd_records = i + 1 == 18 ? 2 : 0,
 		};
 	}
 	report.sources = sources;
@@ -367,7 +368,9 @@ static void many_captures_are_added_up_but_damaged_ones(void **state)
 		      "\n          10.pcap (pcap): 3 frames, 100 B on the wire\n"
 		      "          15.pcap (pcap): 3 frames, 100 B on the wire\n"
 		      "          DAMAGED: 15.pcap: damaged at byte 7\n"
-		      "          9 others, all of them in --json: 27 frames, 900 B on the wire\n",
+		      "          18.pcap (pcap): 3 frames, 100 B on the wire\n"
+		      "          2 odd records corrected or dropped\n"
+		      "          8 others, all of them in --json: 24 frames, 800 B on the wire\n",
 		      "16.pcap");
 }
 
