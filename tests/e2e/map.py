@@ -381,6 +381,37 @@ class TapMap(WithFolder):
         ports = [{"guid": "0x0000000000000002", **lids} for lids in ({"lid": 2}, {"lid": 8, "lmc": 2})]
         self.assertEqual(found["ports"], [{"name": "b 0x0000000000000002", "change": "changes", "old": ports[0], "new": ports[1]}])
 
+    def test_diff_says_what_an_exception_opens_between_segments(self):
+        """There only an exception lets two tenants talk, and only while both have members in force."""
+        segments = (("red", {"ip": "10.1.3.3"}), ("green", {"subnet": "10.1.4.0/24"}))
+
+        def policy(*exceptions, until=None):
+            document = in_segments("ip", *segments)
+            document["exceptions"] = [{"id": "ex-%d" % number, **each} for number, each in enumerate(exceptions)]
+            document["segments"][1]["intervals"][0]["to"] = until
+            return document
+
+        service = {"kind": "shared-service", "from_tenants": ["red"], "to_tenant": "green"}
+        always, february = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+        for new, pairs in ((policy(service), [("opens", "ex-0", always, None)]),
+                           (policy({"kind": "shared-service", "to_tenant": "red"}), [("opens", "ex-0", always, None)]),
+                           (policy({"kind": "management"}), [("opens", "ex-0", always, None)]),
+                           (policy({**service, "from_tenants": ["green"]}), []),
+                           (policy({"kind": "multicast", "mgid": "ff12::1", "tenants": ["red"]}), []),
+                           (policy(service, until=february), [("opens", "ex-0", always, february)])):
+            found = self.diff(policy(), new)
+            self.assertEqual([(row["a"], row["b"], row["via"]) for row in found], [("green", "red", None)] * len(pairs))
+            self.assertEqual([(row["change"], row["exception"], row["from"], row["to"]) for row in found], pairs, new["exceptions"])
+        closed = self.diff(policy(service), policy(service, until=february))
+        self.assertEqual([(row["change"], row["exception"], row["from"], row["to"]) for row in closed],
+                         [("closes", "ex-0", february, None)])
+
+    def diff(self, *documents):
+        paths = [self.folder / name for name in ("old.json", "new.json")]
+        for path, document in zip(paths, documents):
+            path.write_text(json.dumps(document))
+        return fabtap("map", "diff", "--json", *paths).json()["pairs"]
+
     def test_a_port_is_in_a_segment_by_address_subnet_or_host_whatever_it_is_known_by(self):
         subnet, address, host = {"subnet": "10.1.2.0/23"}, {"gid": "::ffff:10.1.3.3"}, {"host": "a"}
         for known_by in ("ip", "gid"):
