@@ -406,6 +406,39 @@ class TapMap(WithFolder):
         self.assertEqual([(row["change"], row["exception"], row["from"], row["to"]) for row in closed],
                          [("closes", "ex-0", february, None)])
 
+    def test_thousands_of_ports_that_are_not_seen_change_no_verdict(self):
+        """What a large map is asked is fetched ahead."""
+        for name, port in (("tenants-segments", lambda i: {"ip": "172.31.%d.%d" % divmod(i, 256)}),
+                           ("tenants-ib", lambda i: {"guid": "0x00000000aa%06x" % i, "lid": 20000 + i})):
+            document = json.loads((TENANTS / (name + ".map.json")).read_text())
+            document["nodes"] += [{"host": "idle%d" % i, "ports": [port(i)]} for i in range(5000)]
+            large = self.folder / (name + ".json")
+            large.write_text(json.dumps(document))
+            reports = [fabtap("audit", "-m", path, "--json", TENANTS / (name + ".pcap")).json()
+                       for path in (TENANTS / (name + ".map.json"), large)]
+            for report in reports:
+                report.pop("map")
+                for finding in report["findings"]:
+                    finding.pop("map_ref")  # lines are others
+                    finding.pop("evidence")
+            self.assertEqual(reports[0], reports[1])
+
+    def test_diff_knows_members_of_segments_by_whatever_names_them(self):
+        exception = {"id": "ex-1", "kind": "shared-service", "from_tenants": ["red"], "to_tenant": "green"}
+        macs = [{"mac": "02:00:00:00:00:0%d" % number, "leaf": "leaf1"} for number in (1, 2, 3)]
+        hosts = ({"host": "a"}, {"host": "b"})
+        for known_by, members in (("ip", hosts), ("gid", hosts), ("mac", hosts), ("mac", macs),
+                                  ("ip", ({"ip": "10.1.3.3"}, {"subnet": "10.1.4.0/24"})),
+                                  ("gid", ({"gid": "::ffff:10.1.3.3"}, {"host": "b"}))):
+            old, new = [in_segments("gid" if known_by == "gid" else "ip", *zip(("red", "green"), [
+                {key: member[key] for key in member if key != "leaf"} for member in members])) for _ in range(2)]
+            new["exceptions"] = [exception]
+            for document in (old, new) if known_by == "mac" else ():
+                for node, port in zip(document["nodes"], macs):
+                    node["ports"] = [port]
+            self.assertEqual([(row["a"], row["b"], row["change"], row["exception"]) for row in self.diff(old, new)],
+                             [("green", "red", "opens", "ex-1")], (known_by, members))
+
     def diff(self, *documents):
         paths = [self.folder / name for name in ("old.json", "new.json")]
         for path, document in zip(paths, documents):
