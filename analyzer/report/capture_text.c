@@ -4,7 +4,10 @@
 
 #include "human.h"
 
-enum { SAID = 10 };
+enum {
+	SAID = 10,
+	SPAN_WIDTH = 90, /* columns of a line with two times and a duration */
+};
 
 static void say_span(struct ft_page *page, const struct ft_report *report)
 {
@@ -14,7 +17,13 @@ static void say_span(struct ft_page *page, const struct ft_report *report)
 		return;
 	ft_page_label(page, "");
 	ft_line_time(&page->line, report->first_ts_ns);
-	ft_line_add(&page->line, " to ");
+	if (page->width < SPAN_WIDTH) {
+		ft_line_char(&page->line, '\n');
+		ft_page_label(page, "");
+		ft_line_add(&page->line, "to ");
+	} else {
+		ft_line_add(&page->line, " to ");
+	}
 	ft_line_time(&page->line, report->last_ts_ns);
 	ft_line_add(&page->line, ", ");
 	ft_line_add(&page->line,

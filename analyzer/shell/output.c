@@ -6,10 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "log.h"
+
+enum { NARROWEST = 60, PAGE = 100 }; /* columns */
 
 static bool told; /* one line is enough */
 
@@ -67,6 +70,15 @@ int ft_output_colour(void)
 
 	return isatty(STDOUT_FILENO) && (none == NULL || *none == 0) &&
 	       (terminal == NULL || strcmp(terminal, "dumb") != 0);
+}
+
+unsigned ft_output_width(void)
+{
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+		return 0;
+	return size.ws_col < NARROWEST ? NARROWEST : size.ws_col < PAGE ? size.ws_col : 0;
 }
 
 static const char *bare_path(const char *input)

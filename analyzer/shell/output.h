@@ -25,6 +25,9 @@ enum ft_exit ft_output_finish(enum ft_exit status);
 /* Colour is for a terminal whose owner did not ask for none (NO_COLOR, TERM=dumb). */
 int ft_output_colour(void);
 
+/* Columns of a page on standard output: those of a terminal that is too narrow for a usual one; 0: a usual one. */
+unsigned ft_output_width(void);
+
 /*
  * Would writing to `path` (NULL: standard output) overwrite one of `inputs`, under whatever name?
  * Returns that input, or NULL. Only files count: a terminal may be both.

@@ -177,7 +177,9 @@ static void make_report(const struct audit *audit, struct ft_report *report)
 static int render(struct audit *audit, struct ft_report *report)
 {
 	char *arguments = ft_retell(&audit->job, audit->evidence);
-	struct ft_render_options look = { .colour = ft_output_colour(), .arguments = arguments };
+	struct ft_render_options look = { .colour = ft_output_colour(),
+					  .width = ft_output_width(),
+					  .arguments = arguments };
 	int error;
 
 	report->evidence_path = audit->evidence;

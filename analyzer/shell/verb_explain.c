@@ -95,7 +95,8 @@ static enum ft_exit read_line(struct explain *explain, int argc, char **argv)
 static enum ft_exit print_finding(struct explain *explain)
 {
 	struct ft_report report = *ft_engine_report(explain->job.engine, explain->job.source);
-	struct ft_render_options look = { .colour = ft_output_colour() };
+	struct ft_render_options look = { .colour = ft_output_colour(),
+					  .width = ft_output_width() };
 	int error;
 
 	report.version = ft_build_version();

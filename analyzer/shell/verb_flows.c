@@ -150,7 +150,8 @@ static enum ft_exit read_line(struct flows *flows, int argc, char **argv)
 static int render(const struct flows *flows, const struct ft_flow_report *report)
 {
 	const struct ft_job *job = &flows->job;
-	const struct ft_render_options look = { .colour = ft_output_colour() };
+	const struct ft_render_options look = { .colour = ft_output_colour(),
+						.width = ft_output_width() };
 	struct ft_report about = *ft_engine_report(job->engine, job->source);
 	const struct ft_report_flows rows = ft_flow_report_model(report, &about);
 

@@ -112,7 +112,8 @@ static enum ft_exit read_line(struct nccl *nccl, int argc, char **argv)
 
 static int render(const struct nccl *nccl, const struct ft_report_nccl *report)
 {
-	const struct ft_render_options look = { .colour = ft_output_colour() };
+	const struct ft_render_options look = { .colour = ft_output_colour(),
+						.width = ft_output_width() };
 
 	if (nccl->format == FT_FORMAT_JSON)
 		return ft_render_nccl_json(stdout, report, nccl->keys);

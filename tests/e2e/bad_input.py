@@ -316,6 +316,33 @@ class Interrupted(BadInput):
         process.communicate()
 
 
+class Terminals(BadInput):
+    """What is no table fits the terminal."""
+
+    def page(self, columns):
+        ours, theirs = os.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        (self.folder / "c.pcap").write_bytes(CAPTURE.read_bytes()[:-1])
+        (self.folder / "m.json").write_bytes(MAP.read_bytes())
+        process = start("audit", "-m", "m.json", "c.pcap", stdout=theirs, cwd=self.folder)
+        os.close(theirs)
+        page = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                page += chunk
+        except OSError:  # the other end was closed
+            pass
+        os.close(ours)
+        process.communicate(timeout=60)
+        text = re.sub(r"\x1b\[[0-9;]*[mK]", "", page.decode()).replace("\r", "")
+        return [len(line) for line in text[:text.index("\nFINDINGS")].split("\n")]
+
+    def test_a_narrow_one_has_shorter_lines_and_a_wide_one_the_usual_ones(self):
+        for columns, fewest, most in ((40, 50, 60), (80, 70, 80), (200, 85, 100), (0, 85, 100)):
+            longest = max(self.page(columns))
+            self.assertTrue(fewest <= longest <= most, (columns, longest))
+
+
 class BadOutputs(BadInput):
     def test_a_full_disk_is_an_error(self):
         for arguments in (["decode"], ["decode", "--json"], ["audit", "-m", MAP], ["audit", "-m", MAP, "--json"]):
