@@ -170,19 +170,6 @@ static int refuse_foreign(struct loading *loading, const char *what)
 	return complain(loading->complaint, -EINVAL, loading->files->map, text);
 }
 
-/* No colon outside comments, as every definition has one: empty, nothing but comments, or no partition file at all. */
-static bool defines_nothing(const struct ft_bytes *bytes)
-{
-	bool comment = false;
-
-	for (size_t i = 0; i < bytes->size; i++) {
-		comment = bytes->at[i] == '#' || (comment && bytes->at[i] != '\n');
-		if (!comment && bytes->at[i] == ':')
-			return false;
-	}
-	return true;
-}
-
 static int read_map(struct loading *loading, const struct ft_bytes *bytes)
 {
 	const char *name = loading->files->format;
@@ -192,12 +179,6 @@ static int read_map(struct loading *loading, const struct ft_bytes *bytes)
 
 	if (name == NULL && foreign != NULL)
 		return refuse_foreign(loading, foreign);
-	if (name == NULL && format == OPENSM && loading->files->nothing_refused &&
-	    defines_nothing(bytes))
-		return complain(
-			loading->complaint, -EINVAL, loading->files->map,
-			"defines no partition (if OpenSM does read this, everyone may talk to "
-			"everyone: --map-format opensm)");
 	if (format == UNKNOWN)
 		return complain(loading->complaint, -EINVAL, loading->files->map,
 				name != NULL ? "no such map format; there are tapmap and opensm"

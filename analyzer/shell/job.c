@@ -23,7 +23,6 @@ int ft_job_init(struct ft_job *job, const struct ft_verb *verb, int argc)
 		.topologies = calloc((size_t)argc, sizeof(*job->topologies)),
 	};
 	job->files.topologies = job->topologies;
-	job->files.nothing_refused = true;
 	if (ft_live_line_init(&job->live, verb, argc) == 0 && job->captures != NULL &&
 	    job->topologies != NULL)
 		return 0;

@@ -228,14 +228,12 @@ class Maps(Asked):
 
     def test_a_map_with_an_error_changes_nothing(self):
         whole = fabtap("audit", "-m", MAP, "--json", CAPTURE).json()
-        good = self.write(lambda declared: None).read_text()
-        for bad, said in ((good[:-20], "map.json:"), ("", "defines no partition"),
-                          ("red=0x0001 : gpu1 ;\n", "OpenSM drops such a file whole")):
+        for cut, said in ((-20, "map.json:"), (0, "OpenSM drops such a file whole")):
             policy = self.write(lambda declared: None)
-            with self.subTest(said), self.audit(policy) as live:
+            with self.subTest(cut=cut), self.audit(policy) as live:
                 self.replay(self.frames[:self.half])
                 time.sleep(0.3)
-                policy.write_text(bad)
+                policy.write_text(policy.read_text()[:cut])
                 live.signal(signal.SIGHUP)
                 self.hear(live, "the map before stays in force")
                 self.replay(self.frames[self.half:])

@@ -17,8 +17,6 @@ struct ft_map_files {
 	/* Ed25519 public key (PEM): an unsigned or wrongly signed map is refused; NULL: not checked */
 	const char *key;
 	bool allow_both_pkeys; /* OpenSM -W */
-	/* text that defines no partition is refused where `format` is NULL: what OpenSM makes of it has to be asked for */
-	bool nothing_refused;
 };
 
 /* `-`; NULL is not. */
