@@ -64,8 +64,11 @@ struct ft_nccl_stretch ft_nccl_stretch_of(const struct ft_nccl_track *track, siz
 /* Of two tracks together. */
 void ft_nccl_stretch_add(struct ft_nccl_stretch *sum, const struct ft_nccl_stretch *more);
 
-/* What a receive of a send in pieces offers: operation_steps.c. */
-bool ft_nccl_is_send_chunk(uint64_t offered);
+/*
+ * A receive of a send in pieces offers a chunk, or, of less than that, all of it, and each piece but the last is a quarter of a
+ * chunk. Of messages of one request: operation_steps.c.
+ */
+bool ft_nccl_is_send_chunk(const struct ft_nccl_message *message);
 
 /* An operation of which no more is known than what was seen. */
 struct ft_nccl_collective ft_nccl_stretch_row(const struct ft_nccl_stretch *stretch);

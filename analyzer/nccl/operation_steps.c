@@ -149,7 +149,26 @@ static bool is_of_send(const struct ft_nccl_message *message)
 	if (message == NULL || message->request_count == 0 || !message->requests[0].has_offered)
 		return false;
 	return message->request_count > 1 || (message->requests[0].offered <= SEND_CHUNK &&
-					      !is_step_of_lines(message->requests[0].offered));
+					      (!is_step_of_lines(message->requests[0].offered) ||
+					       message->protocol == FT_NCCL_SIMPLE));
+}
+
+static bool is_in_pool(const struct ft_nccl_message *message)
+{
+	return message != NULL && message->request_count == 1 && message->requests[0].has_offered &&
+	       message->requests[0].offered <= SEND_CHUNK && message->requests[0].va != 0;
+}
+
+/* One chunk of the pool that sends share behind the other, as steps of lines never are: they have less room each. */
+static bool are_in_pool(const struct ft_nccl_track *track, size_t at)
+{
+	const struct ft_nccl_message *one = track->messages[at], *next;
+
+	if (at + 1 == track->count || !track->numbered || !is_in_pool(one))
+		return false;
+	next = track->messages[at + 1];
+	return is_in_pool(next) && next->requests[0].offered == one->requests[0].offered &&
+	       next->requests[0].va - one->requests[0].va == SEND_CHUNK;
 }
 
 bool ft_nccl_is_of_sends(const struct ft_nccl_track *track)
@@ -157,14 +176,17 @@ bool ft_nccl_is_of_sends(const struct ft_nccl_track *track)
 	bool found = false;
 
 	for (size_t i = 0; i < track->count; i++)
-		found |= is_of_send(track->messages[i]);
+		found |= is_of_send(track->messages[i]) || are_in_pool(track, i);
 	return found && !ft_nccl_has_slice(track) && !ft_nccl_has_simple_step(track);
 }
 
-bool ft_nccl_is_send_chunk(uint64_t offered)
+bool ft_nccl_is_send_chunk(const struct ft_nccl_message *message)
 {
+	const uint64_t offered = message->requests[0].offered;
+
 	return offered == SEND_CHUNK_MOST || offered == SEND_CHUNK || offered == SEND_CHUNK / 2 ||
-	       offered == SEND_CHUNK / 4;
+	       offered == SEND_CHUNK / 4 ||
+	       (offered < SEND_CHUNK && ft_nccl_message_bytes(message) == SEND_CHUNK / 4);
 }
 
 void ft_nccl_tell_bytes(struct ft_nccl_collective *row, const struct ft_nccl_stretch *sum,

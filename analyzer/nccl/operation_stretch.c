@@ -58,8 +58,7 @@ static void add_message(struct ft_nccl_stretch *sum, const struct ft_nccl_track 
 
 static bool is_send_chunk(const struct ft_nccl_message *message)
 {
-	return message != NULL && message->request_count == 1 &&
-	       ft_nccl_is_send_chunk(message->requests[0].offered);
+	return message != NULL && message->request_count == 1 && ft_nccl_is_send_chunk(message);
 }
 
 struct ft_nccl_stretch ft_nccl_stretch_of(const struct ft_nccl_track *track, size_t from,

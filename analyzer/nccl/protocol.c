@@ -14,24 +14,35 @@ enum {
 	ALL = SIMPLE | LL | LL128,
 };
 
-enum { STEP_LL128_RCCL = 57344 };
+enum {
+	STEP_LL128_RCCL = 57344,
+	SEND_PIECE = 32768, /* of a send of less than a chunk */
+};
 
 enum { LINES_LL = 2, LINES_LL128 = 4 }; /* with one flag: no accident */
 
-/* What a receive may hold: steps of the protocols' buffers, and what else it is if it was filled to the last byte. */
+/* What a receive may hold: steps of the protocols' buffers, and what else it is if it has as much as a send's. */
 static const struct {
 	uint32_t offered;
-	uint8_t possible, possible_full;
+	uint8_t possible, possible_of_send;
 } offers[] = {
-	{ 32768, LL, LL | SIMPLE },      /* a step of RCCL's; full, also a part of a send */
-	{ STEP_LL128_RCCL, LL128, ALL }, /* full, the same */
-	{ 65536, LL, LL | SIMPLE },      /* a step; full, the same */
+	{ 32768, LL, LL | SIMPLE },      /* a step of RCCL's; also a part of a send */
+	{ STEP_LL128_RCCL, LL128, ALL }, /* the same */
+	{ 65536, LL, LL | SIMPLE },      /* a step; the same */
 	{ 131072, SIMPLE, SIMPLE },      /* a chunk of a send */
 	{ 262144, SIMPLE, SIMPLE },      /* the same, on some hosts */
 	{ 524288, SIMPLE, SIMPLE },      /* a step */
 	{ 614400, LL128, LL128 },        /* a step */
 	{ 1048576, SIMPLE, SIMPLE },     /* two steps: a slice of a ring */
 };
+
+/* As long as all that was asked for, or as a piece of it. */
+static bool may_be_send(const struct ft_nccl_message_signs *signs)
+{
+	return !signs->has_written || signs->written == signs->offered ||
+	       signs->written == SEND_PIECE ||
+	       (signs->written != 0 && signs->written == signs->offered % SEND_PIECE);
+}
 
 static uint8_t by_offer(const struct ft_nccl_message_signs *signs)
 {
@@ -43,9 +54,7 @@ static uint8_t by_offer(const struct ft_nccl_message_signs *signs)
 		return 0;
 	for (size_t i = 0; i < sizeof offers / sizeof *offers; i++) {
 		if (signs->offered == offers[i].offered)
-			return signs->has_written && signs->written < signs->offered
-				       ? offers[i].possible
-				       : offers[i].possible_full;
+			return may_be_send(signs) ? offers[i].possible_of_send : offers[i].possible;
 	}
 	if (signs->offered % FT_NCCL_LL_LINE == 0)
 		possible |= LL;
