@@ -311,37 +311,6 @@ static bool is_other_all_reduce(const struct look *look)
 	       follows(look, length, length / chunks) && !may_have_hops(look);
 }
 
-static struct ft_nccl_stretch part_of(const struct look *look, uint32_t member)
-{
-	const struct ft_nccl_circle *ring = look->part->ring;
-
-	return ft_nccl_stretch_of(ring->tracks[member], ring->at[member], look->part->length);
-}
-
-/* Of the first member of which all was seen; else of the last one. */
-static struct ft_nccl_stretch part_of_any(const struct look *look)
-{
-	struct ft_nccl_stretch part = part_of(look, 0);
-
-	for (uint32_t i = 1; i < look->part->ring->ranks && !part.sized; i++)
-		part = part_of(look, i);
-	return part;
-}
-
-/* All of whom all was seen have as much. */
-static bool same_bytes(const struct look *look)
-{
-	const struct ft_nccl_stretch any = part_of_any(look);
-
-	for (uint32_t i = 0; i < look->part->ring->ranks; i++) {
-		const struct ft_nccl_stretch own = part_of(look, i);
-
-		if (own.sized && own.bytes != any.bytes)
-			return false;
-	}
-	return true;
-}
-
 /* An all-gather or a reduce-scatter: N-1 chunks a loop. */
 static bool is_half(struct look *look)
 {
@@ -435,17 +404,15 @@ enum ft_nccl_fit ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part
 		tell_all_reduce(&look, row);
 		return may_be_of_trees(&look) ? FT_NCCL_MAY_FIT : FT_NCCL_FITS;
 	}
-	if (!loops || !same_bytes(&look) || (look.tail > 0 && !is_half(&look)))
+	if (!loops || !part->same_bytes || (look.tail > 0 && !is_half(&look)))
 		return FT_NCCL_FITS_NOTHING;
 	if (look.tail > 0 && !part->ring->begun)
 		return FT_NCCL_MAY_FIT; /* as much may be left of an all-reduce that began before */
 	row->algorithm = algorithm_of(&look);
 	if (look.tail > 0) {
-		const struct ft_nccl_stretch any = part_of_any(&look);
-
 		row->ranks = ranks_shown(&look);
 		if (!is_any_contradicted(&look))
-			ft_nccl_tell_bytes(row, &any, ranks_of(&look) - 1, 1);
+			ft_nccl_tell_bytes(row, &part->any, ranks_of(&look) - 1, 1);
 	}
 	return FT_NCCL_FITS;
 }

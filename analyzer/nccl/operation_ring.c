@@ -50,6 +50,25 @@ static struct ft_nccl_stretch sum_of(const struct ft_nccl_circle *ring, size_t l
 	return sum;
 }
 
+static void sum_up(struct ft_nccl_circle_part *part)
+{
+	const struct ft_nccl_circle *ring = part->ring;
+
+	part->same_bytes = true;
+	for (uint32_t i = 0; i < ring->ranks; i++) {
+		const struct ft_nccl_stretch own =
+			ft_nccl_stretch_of(ring->tracks[i], ring->at[i], part->length);
+
+		if (i == 0)
+			part->sum = part->any = own;
+		else
+			ft_nccl_stretch_add(&part->sum, &own);
+		if (!part->any.sized)
+			part->any = own;
+		part->same_bytes &= !own.sized || own.bytes == part->any.bytes;
+	}
+}
+
 static enum ft_nccl_fit recognize(const struct ft_nccl_circle_part *part,
 				  struct ft_nccl_collective *row)
 {
@@ -101,7 +120,7 @@ static size_t find(const struct ft_nccl_circle *ring, struct ft_nccl_collective 
 		tried++;
 		if (end == END && *shortest == 0)
 			*shortest = length;
-		part.sum = sum_of(ring, length);
+		sum_up(&part);
 		fit = is_in_doubt(ring, length) ? FT_NCCL_FITS_NOTHING : recognize(&part, row);
 		if (fit == FT_NCCL_FITS && is_told(ring, end, row))
 			return length;

@@ -54,7 +54,10 @@ struct ft_nccl_circle_part {
 	const struct ft_nccl_circle *ring;
 	size_t length;
 	struct ft_nccl_stretch sum; /* of all members */
-	bool undivided;             /* no operation can end inside, as far as borders are known */
+	struct ft_nccl_stretch
+		any;     /* of the first one of whom all was seen; else of the last one */
+	bool same_bytes; /* all of whom all was seen have as much as that */
+	bool undivided;  /* no operation can end inside, as far as borders are known */
 };
 
 enum ft_nccl_fit {
