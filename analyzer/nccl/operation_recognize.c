@@ -1,198 +1,13 @@
-#include "operation_ring.h"
-
+#include "operation_chunks.h"
 #include "operation_steps.h"
-
-/* What a part of a ring's messages is made of. */
-struct look {
-	const struct ft_nccl_circle_part *part;
-	uint32_t slices;     /* messages of a chunk */
-	uint64_t full_bytes; /* of a full chunk; 0: not one of NCCL's own sizes */
-	size_t tail;         /* chunks of the last loop; 0: all are full */
-	size_t hops;         /* ranks from one connection to the next: those of a host */
-};
 
 enum { SEEN_LEAST = 8 }; /* of so many messages all but one, at least */
 
-static const struct ft_nccl_message *message_at(const struct look *look, uint32_t member, size_t i)
-{
-	const struct ft_nccl_circle *ring = look->part->ring;
-
-	return ring->tracks[member]->messages[ring->at[member] + i];
-}
-
-/* --- the chunks --- */
-
-static struct look look_at(const struct ft_nccl_circle_part *part)
-{
-	const struct ft_nccl_stretch *sum = &part->sum;
-	struct look look = { part, 1, 0, 0, 1 };
-
-	if (sum->protocol == FT_NCCL_LL || sum->protocol == FT_NCCL_LL128) {
-		look.full_bytes = ft_nccl_step_of_lines(sum);
-	} else if (sum->offered_most == FT_NCCL_SLICE_OFFERED && !sum->offers_differ &&
-		   part->length % 2 == 0) {
-		look.slices = 2;
-		look.full_bytes = FT_NCCL_CHUNK;
-	}
-	return look;
-}
-
-static bool is_seen(const struct look *look, uint32_t member, size_t i)
-{
-	const struct ft_nccl_message *message = message_at(look, member, i);
-
-	return message != NULL && message->first_frame != 0;
-}
-
-/* False: some message of it was not seen, or not how long it is. */
-static bool chunk_bytes(const struct look *look, uint32_t member, size_t chunk, uint64_t *bytes)
-{
-	const struct ft_nccl_track *track = look->part->ring->tracks[member];
-
-	*bytes = 0;
-	for (size_t i = chunk * look->slices; i < (chunk + 1) * look->slices; i++) {
-		if (!is_seen(look, member, i) ||
-		    !ft_nccl_message_is_sized(track, message_at(look, member, i)))
-			return false;
-		*bytes += ft_nccl_message_bytes(message_at(look, member, i));
-	}
-	return true;
-}
-
-/*
- * Full chunks first, then those of the last loop; false if full ones follow others. Between the last one that is known to
- * be full and the first one that is not there may be some that were not seen: the tail has *least to *most chunks.
- */
-static bool tail_of(const struct look *look, uint32_t member, size_t *least, size_t *most)
-{
-	const size_t chunks = look->part->length / look->slices;
-	size_t full = 0, other = chunks; /* behind the last full one; the first other one */
-	uint64_t bytes;
-
-	for (size_t i = 0; i < chunks; i++) {
-		if (!chunk_bytes(look, member, i, &bytes))
-			continue;
-		if (bytes > look->full_bytes || (bytes == look->full_bytes && other < chunks))
-			return false;
-		if (bytes == look->full_bytes)
-			full = i + 1;
-		else if (other == chunks)
-			other = i;
-	}
-	*least = chunks - other;
-	*most = chunks - full;
-	return true;
-}
-
-/* All members have as many chunks that are not full. */
-static bool has_loops(struct look *look)
-{
-	size_t least = 0, most = look->part->length, own_least, own_most;
-
-	if (look->full_bytes == 0)
-		return false;
-	for (uint32_t i = 0; i < look->part->ring->ranks; i++) {
-		if (!tail_of(look, i, &own_least, &own_most))
-			return false;
-		least = own_least > least ? own_least : least;
-		most = own_most < most ? own_most : most;
-	}
-	look->tail = least;
-	return least == most;
-}
-
-/* --- who waits for whom --- */
-
-/*
- * In the last `count` messages each member sends on, or adds to, what it was sent: a message follows the one `lag`
- * earlier of the member before. The first ones are its own. Most of them have to be seen.
- */
-static bool follows(const struct look *look, size_t count, size_t lag)
-{
-	const uint32_t members = look->part->ring->ranks;
-	const size_t length = look->part->length;
-	size_t pairs = 0, seen = 0;
-
-	for (uint32_t i = 0; i < members; i++)
-		for (size_t j = length - count + lag; j < length; j++) {
-			const uint32_t before = (i + members - 1) % members;
-
-			pairs++;
-			if (!is_seen(look, i, j) || !is_seen(look, before, j - lag))
-				continue;
-			if (message_at(look, i, j)->first_frame <=
-			    message_at(look, before, j - lag)->last_frame)
-				return false;
-			seen++;
-		}
-	return pairs == 0 || 2 * seen > pairs;
-}
-
-/* The chunks of the last loop, by as many hops inside hosts as there are ranks. */
-static bool tail_follows(const struct look *look)
-{
-	struct ft_nccl_doubt *doubt = look->part->ring->doubt;
-
-	if (follows(look, look->tail * look->slices, look->hops * look->slices))
-		return true;
-	if (doubt != NULL && look->part->undivided)
-		*(look->hops > 1 ? &doubt->of_several : &doubt->of_one) += 1;
-	return false;
-}
-
-/* What is sent on is as long as what came, where both were seen: all but what each has of its own, in the last loop. */
-static bool is_sent_on(const struct look *look)
-{
-	const struct ft_nccl_circle *ring = look->part->ring;
-	const size_t lag = look->hops * look->slices, length = look->part->length;
-
-	for (uint32_t i = 0; i < ring->ranks; i++) {
-		const uint32_t before = (i + ring->ranks - 1) % ring->ranks;
-
-		for (size_t j = length - look->tail * look->slices + lag; j < length; j++)
-			if (is_seen(look, i, j) && is_seen(look, before, j - lag) &&
-			    ft_nccl_message_is_sized(ring->tracks[i], message_at(look, i, j)) &&
-			    ft_nccl_message_is_sized(ring->tracks[before],
-						     message_at(look, before, j - lag)) &&
-			    ft_nccl_message_bytes(message_at(look, i, j)) !=
-				    ft_nccl_message_bytes(message_at(look, before, j - lag)))
-				return false;
-	}
-	return true;
-}
-
-/* Of two ranks: a tree's way down is after its way up, a ring's members begin at once. */
-static bool begins_at_once(const struct look *look)
-{
-	const struct ft_nccl_message *one = message_at(look, 0, 0);
-	const struct ft_nccl_message *other = message_at(look, 1, 0);
-
-	return is_seen(look, 0, 0) && is_seen(look, 1, 0) && one->first_frame < other->last_frame &&
-	       other->first_frame < one->last_frame;
-}
-
-/* Of two members: each message comes after the same one of the other, always the same way round, as over a tree. */
-static bool is_answered(const struct look *look)
-{
-	bool first = true, second = true; /* comes after the other */
-
-	for (size_t i = 0; i < look->part->length; i++) {
-		const struct ft_nccl_message *one = message_at(look, 0, i);
-		const struct ft_nccl_message *other = message_at(look, 1, i);
-
-		if (!is_seen(look, 0, i) || !is_seen(look, 1, i))
-			continue;
-		first &= one->first_frame > other->last_frame;
-		second &= other->first_frame > one->last_frame;
-	}
-	return first || second;
-}
-
 /* Two connections between hosts may be of different trees, and begin at once, too. */
-static const char *algorithm_of(const struct look *look)
+static const char *algorithm_of(const struct ft_nccl_chunks *look)
 {
 	const bool shown = look->part->ring->ranks * look->hops > 2 || look->slices == 2 ||
-			   (!look->part->ring->of_hosts && begins_at_once(look));
+			   (!look->part->ring->of_hosts && ft_nccl_chunks_begin_at_once(look));
 
 	return shown ? "RING" : NULL;
 }
@@ -200,7 +15,7 @@ static const char *algorithm_of(const struct look *look)
 /* --- how many ranks there are --- */
 
 /* What began before the capture may have any number of chunks left: others have to show how many ranks there are. */
-static bool is_whole(const struct look *look)
+static bool is_whole(const struct ft_nccl_chunks *look)
 {
 	const struct ft_nccl_circle *ring = look->part->ring;
 
@@ -208,7 +23,7 @@ static bool is_whole(const struct look *look)
 }
 
 /* All of it is loops, of this many ranks, as many in each host. */
-static bool set_ranks(struct look *look, size_t ranks)
+static bool set_ranks(struct ft_nccl_chunks *look, size_t ranks)
 {
 	const struct ft_nccl_circle *ring = look->part->ring;
 
@@ -219,7 +34,7 @@ static bool set_ranks(struct look *look, size_t ranks)
 	return true;
 }
 
-static uint32_t ranks_of(const struct look *look)
+static uint32_t ranks_of(const struct ft_nccl_chunks *look)
 {
 	return look->part->ring->ranks * (uint32_t)look->hops;
 }
@@ -228,7 +43,7 @@ static uint32_t ranks_of(const struct look *look)
  * Where some ranks send inside their hosts, what the members send does not add up to whole passes. But the first N chunks
  * that a rank sends in a loop are all of them, each once.
  */
-static struct ft_nccl_stretch first_chunks(const struct look *look, uint32_t member)
+static struct ft_nccl_stretch first_chunks(const struct ft_nccl_chunks *look, uint32_t member)
 {
 	const struct ft_nccl_circle *ring = look->part->ring;
 	const size_t loop = look->tail * look->slices, own = ranks_of(look) * look->slices;
@@ -245,7 +60,7 @@ static struct ft_nccl_stretch first_chunks(const struct look *look, uint32_t mem
 }
 
 /* Of the first member of which all was seen; `seen` is less than it has to be: there is none. */
-static struct ft_nccl_stretch first_chunks_of_any(const struct look *look)
+static struct ft_nccl_stretch first_chunks_of_any(const struct ft_nccl_chunks *look)
 {
 	const size_t loops = look->part->length / (look->tail * look->slices);
 	struct ft_nccl_stretch sum = { 0 };
@@ -259,7 +74,7 @@ static struct ft_nccl_stretch first_chunks_of_any(const struct look *look)
 }
 
 /* All of whom all was seen have the same. */
-static bool same_first_chunks(const struct look *look)
+static bool same_first_chunks(const struct ft_nccl_chunks *look)
 {
 	const struct ft_nccl_stretch any = first_chunks_of_any(look);
 
@@ -275,14 +90,15 @@ static bool same_first_chunks(const struct look *look)
 /* --- what it is --- */
 
 /* In loops: 2(N-1) chunks each. */
-static bool is_looped_all_reduce(struct look *look)
+static bool is_looped_all_reduce(struct ft_nccl_chunks *look)
 {
 	return look->tail > 0 && look->tail % 2 == 0 && set_ranks(look, look->tail / 2 + 1) &&
-	       tail_follows(look) && (look->hops == 1 ? is_sent_on(look) : same_first_chunks(look));
+	       ft_nccl_chunks_tail_follows(look) &&
+	       (look->hops == 1 ? ft_nccl_chunks_are_sent_on(look) : same_first_chunks(look));
 }
 
 /* One loop could as well be of several ranks a host, whose messages follow sooner ones. */
-static bool may_have_hops(const struct look *look)
+static bool may_have_hops(const struct ft_nccl_chunks *look)
 {
 	const uint32_t members = look->part->ring->ranks;
 	const size_t length = look->part->length;
@@ -290,50 +106,51 @@ static bool may_have_hops(const struct look *look)
 	for (size_t hops = 2; 2 * (members * hops - 1) <= length; hops++) {
 		const size_t chunks = 2 * (members * hops - 1);
 
-		if (length % chunks == 0 && follows(look, length, hops * (length / chunks)))
+		if (length % chunks == 0 &&
+		    ft_nccl_chunks_follow(look, length, hops * (length / chunks)))
 			return true;
 	}
 	return false;
 }
 
 /* Of chunks of other sizes than NCCL's, in one loop. */
-static bool is_other_all_reduce(const struct look *look)
+static bool is_other_all_reduce(const struct ft_nccl_chunks *look)
 {
 	const uint32_t members = look->part->ring->ranks, shown = look->part->ring->loop_ranks;
 	const size_t chunks = 2 * (size_t)(members - 1), length = look->part->length;
 
 	if (members == 2 && look->part->sum.protocol == FT_NCCL_SIMPLE &&
-	    ft_nccl_is_step(&look->part->sum) && !is_answered(look))
+	    ft_nccl_is_step(&look->part->sum) && !ft_nccl_chunks_are_answered(look))
 		return false; /* PAT, whose members begin at once, takes such steps, too */
 	return chunks > 0 && (shown == 0 || shown == members) && is_whole(look) &&
 	       length % (chunks * look->slices) == 0 && look->part->undivided &&
 	       !ft_nccl_may_be_sends(&look->part->sum, members) &&
-	       follows(look, length, length / chunks) && !may_have_hops(look);
+	       ft_nccl_chunks_follow(look, length, length / chunks) && !may_have_hops(look);
 }
 
 /* An all-gather or a reduce-scatter: N-1 chunks a loop. */
-static bool is_half(struct look *look)
+static bool is_half(struct ft_nccl_chunks *look)
 {
 	return look->tail > 0 && set_ranks(look, look->tail + 1) &&
-	       (tail_follows(look) || look->hops == 1);
+	       (ft_nccl_chunks_tail_follows(look) || look->hops == 1);
 }
 
 /* An immediate says another length than was written. */
-static bool is_contradicted(const struct look *look, uint32_t member, size_t i)
+static bool is_contradicted(const struct ft_nccl_chunks *look, uint32_t member, size_t i)
 {
 	const struct ft_nccl_track *track = look->part->ring->tracks[member];
-	const struct ft_nccl_message *message = message_at(look, member, i);
+	const struct ft_nccl_message *message = ft_nccl_chunks_message(look, member, i);
 
 	return message->has_imm && track->connection->imm_content == FT_NCCL_IMM_LENGTH &&
 	       !ft_nccl_message_is_sized(track, message);
 }
 
 /* Then what others sent does not tell the size. */
-static bool is_any_contradicted(const struct look *look)
+static bool is_any_contradicted(const struct ft_nccl_chunks *look)
 {
 	for (uint32_t i = 0; i < look->part->ring->ranks; i++)
 		for (size_t j = 0; j < look->part->length; j++)
-			if (is_seen(look, i, j) && is_contradicted(look, i, j))
+			if (ft_nccl_chunks_have(look, i, j) && is_contradicted(look, i, j))
 				return true;
 	return false;
 }
@@ -342,19 +159,19 @@ static bool is_any_contradicted(const struct look *look)
  * How many ranks loops show, unless it is two, and what they sent, which are not a ring's slices, may as well have gone up and
  * down a tree, which does not tell how many there are. Of hosts nobody knows which connections go up and down together.
  */
-static uint32_t ranks_shown(const struct look *look)
+static uint32_t ranks_shown(const struct ft_nccl_chunks *look)
 {
 	const struct ft_nccl_circle *ring = look->part->ring;
 	const uint32_t ranks = ranks_of(look);
 
 	return ranks > 2 || look->slices == 2 || ring->loop_ranks == ranks ||
-			       !(ring->of_hosts || is_answered(look))
+			       !(ring->of_hosts || ft_nccl_chunks_are_answered(look))
 		       ? ranks
 		       : 0;
 }
 
 /* Of what began before the capture more loops may have passed: its size is not told. */
-static void tell_all_reduce(const struct look *look, struct ft_nccl_collective *row)
+static void tell_all_reduce(const struct ft_nccl_chunks *look, struct ft_nccl_collective *row)
 {
 	const bool looped = look->tail > 0;
 
@@ -372,7 +189,7 @@ static void tell_all_reduce(const struct look *look, struct ft_nccl_collective *
 }
 
 /* Where the last loop shows how long loops are, some may be missing; else nothing may. */
-static bool is_seen_enough(const struct look *look, bool loops)
+static bool is_seen_enough(const struct ft_nccl_chunks *look, bool loops)
 {
 	const uint64_t all = look->part->length * look->part->ring->ranks;
 	const uint64_t seen = look->part->sum.seen;
@@ -381,7 +198,7 @@ static bool is_seen_enough(const struct look *look, bool loops)
 }
 
 /* Lines between two hosts, one rank of each as far as they show: they may have gone up and down trees, each their own. */
-static bool may_be_of_trees(const struct look *look)
+static bool may_be_of_trees(const struct ft_nccl_chunks *look)
 {
 	const struct ft_nccl_circle *ring = look->part->ring;
 
@@ -391,8 +208,8 @@ static bool may_be_of_trees(const struct look *look)
 enum ft_nccl_fit ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
 					  struct ft_nccl_collective *row)
 {
-	struct look look = look_at(part);
-	const bool loops = !part->sum.differs && has_loops(&look);
+	struct ft_nccl_chunks look = ft_nccl_chunks_of(part);
+	const bool loops = !part->sum.differs && ft_nccl_chunks_find_loops(&look);
 
 	if (part->sum.differs)
 		return FT_NCCL_FITS_NOTHING;
