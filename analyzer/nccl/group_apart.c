@@ -3,8 +3,27 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "group_apart_others.h"
+#include "group_apart_rails.h"
 #include "group_strands.h"
 #include "operation_steps.h"
+
+/* They lead the same way, or are as busy as each other on what may be rails of the same hosts. */
+static bool are_alike(const struct ft_nccl_apart_finder *finder, const struct ft_nccl_cluster *a,
+		      const struct ft_nccl_cluster *b)
+{
+	return ft_nccl_clusters_common(a, b) > 0 ||
+	       ft_nccl_rhythms_agree(ft_nccl_cluster_rhythm(finder, a),
+				     ft_nccl_cluster_rhythm(finder, b));
+}
+
+static bool can_be_one(const struct ft_nccl_apart_finder *finder, const struct ft_nccl_cluster *a,
+		       const struct ft_nccl_cluster *b)
+{
+	return ft_nccl_rings_can_be_one(finder, a, b) &&
+	       (ft_nccl_clusters_common(a, b) > 0 ? !ft_nccl_rings_exclude_each_other(finder, a, b)
+						  : ft_nccl_rings_can_be_rails(finder, a, b));
+}
 
 /* A ring can be of the communicator that these rings have, and is as busy as one of them, or leads the same way. */
 static bool is_ring_of(const struct ft_nccl_apart_finder *finder,
@@ -17,12 +36,9 @@ static bool is_ring_of(const struct ft_nccl_apart_finder *finder,
 
 		if (!other->is_ring || other->part != part)
 			continue;
-		if (!ft_nccl_rings_can_be_one(finder, ring, other) ||
-		    ft_nccl_rings_exclude_each_other(finder, ring, other))
+		if (!can_be_one(finder, ring, other))
 			return false;
-		alike |= ft_nccl_clusters_common(ring, other) > 0 ||
-			 ft_nccl_rhythms_agree(ft_nccl_cluster_rhythm(finder, ring),
-					       ft_nccl_cluster_rhythm(finder, other));
+		alike |= are_alike(finder, ring, other);
 	}
 	return alike;
 }
@@ -57,104 +73,6 @@ static void find_alone(struct ft_nccl_apart_finder *finder, size_t begin, size_t
 				      ft_nccl_clusters_common(ring, other) > 0 &&
 				      !ft_nccl_rings_exclude_each_other(finder, ring, other);
 		}
-	}
-}
-
-/*
- * Some of it carries slices as rings do, or all of it together leads once around through more than two sites, while the ring
- * does nothing on the same ways.
- */
-static bool is_of_other_ring(struct ft_nccl_apart_finder *finder,
-			     const struct ft_nccl_cluster *cluster,
-			     const struct ft_nccl_cluster *ring)
-{
-	bool asked;
-
-	if (cluster->has_slices)
-		return ft_nccl_clusters_take_turns(finder, cluster, ring);
-	return cluster->site_count > 2 &&
-	       ft_nccl_clusters_take_turns_beside(finder, cluster, ring, &asked) &&
-	       ft_nccl_clusters_lead_around(finder, cluster);
-}
-
-/* Rings of one communicator alone: all else that does not contradict it may be its own. */
-static bool is_of_all(struct ft_nccl_apart_finder *finder, const struct ft_nccl_cluster *cluster,
-		      size_t begin, size_t rings)
-{
-	for (size_t i = begin; i < rings; i++)
-		if (ft_nccl_clusters_ranks_differ(finder, cluster, &finder->clusters[i]) ||
-		    is_of_other_ring(finder, cluster, &finder->clusters[i]))
-			return false;
-	return true;
-}
-
-/* Some rank is at one site of a ring, and of another cluster at another one. */
-static bool is_renumbered(const struct ft_nccl_apart_finder *finder, size_t begin, size_t rings,
-			  size_t end)
-{
-	for (size_t i = begin; i < rings; i++)
-		for (size_t j = begin; j < end; j++)
-			if (ft_nccl_clusters_ranks_differ(finder, &finder->clusters[j],
-							  &finder->clusters[i]))
-				return true;
-	return false;
-}
-
-/* It carries slices at other times than the ring on the same ways: it may be of another communicator. */
-static bool may_be_of_other(const struct ft_nccl_apart_finder *finder,
-			    const struct ft_nccl_cluster *cluster,
-			    const struct ft_nccl_cluster *ring)
-{
-	for (size_t i = 0; cluster->has_slices && i < cluster->count; i++) {
-		const uint32_t at = cluster->at[i];
-		const uint32_t beside = ft_nccl_cluster_find_beside(finder, ring, at);
-
-		if (beside != FT_NCCL_NONE &&
-		    ft_nccl_rhythm_is_other(&finder->rhythms.at[at], &finder->rhythms.at[beside]))
-			return true;
-	}
-	return false;
-}
-
-/* Then rings may lack what is a channel of theirs after all. */
-static bool is_beside_all(struct ft_nccl_apart_finder *finder,
-			  const struct ft_nccl_cluster *cluster, size_t begin, size_t rings)
-{
-	bool beside = false;
-
-	for (size_t i = begin; i < rings; i++) {
-		struct ft_nccl_cluster *ring = &finder->clusters[i];
-
-		if (!may_be_of_other(finder, cluster, ring))
-			continue;
-		ring->alone = true;
-		beside = true;
-	}
-	return beside;
-}
-
-/* What is of no ring: sends and receives, and the rest. */
-static void part_others(struct ft_nccl_apart_finder *finder, size_t begin, size_t rings, size_t end,
-			uint32_t first)
-{
-	const uint32_t last = finder->parts;
-	const bool renumbered = is_renumbered(finder, begin, rings, end);
-	uint32_t sends = 0, rest = 0;
-
-	for (size_t i = rings; i < end; i++) {
-		struct ft_nccl_cluster *cluster = &finder->clusters[i];
-		uint32_t *number = cluster->are_sends ? &sends : &rest;
-
-		if (!cluster->are_sends && first == last &&
-		    is_of_all(finder, cluster, begin, rings) &&
-		    !is_beside_all(finder, cluster, begin, rings)) {
-			cluster->part = first;
-			continue;
-		}
-		if (*number == 0)
-			*number = ++finder->parts;
-		cluster->part = *number;
-		cluster->renumbered = renumbered;
 	}
 }
 
@@ -206,7 +124,7 @@ static void part_component(struct ft_nccl_apart_finder *finder, size_t begin, si
 	part_rings(finder, begin, rings);
 	find_alone(finder, begin, rings);
 	if (rings > begin)
-		part_others(finder, begin, rings, end, first);
+		ft_nccl_others_part(finder, &(struct ft_nccl_others){ begin, rings, end, first });
 	else if (are_several(finder, begin, end))
 		tangle(finder, begin, end);
 }

@@ -80,9 +80,8 @@ bool ft_nccl_clusters_take_turns(const struct ft_nccl_apart_finder *finder,
 						     ft_nccl_cluster_rhythm(finder, b)));
 }
 
-/* As loops of all its operations show them: the ring has one rank at each site. */
-static bool has_one_rank_each(const struct ft_nccl_apart_finder *finder,
-			      const struct ft_nccl_cluster *ring)
+bool ft_nccl_ring_has_one_rank_each(const struct ft_nccl_apart_finder *finder,
+				    const struct ft_nccl_cluster *ring)
 {
 	const uint32_t *ranks = finder->input->ranks;
 
@@ -96,7 +95,8 @@ static bool has_one_rank_each(const struct ft_nccl_apart_finder *finder,
 static bool have_other_ranks(const struct ft_nccl_apart_finder *finder,
 			     const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
 {
-	if (!has_one_rank_each(finder, a) || !has_one_rank_each(finder, b))
+	if (!ft_nccl_ring_has_one_rank_each(finder, a) ||
+	    !ft_nccl_ring_has_one_rank_each(finder, b))
 		return false;
 	for (size_t i = 0; i < a->count; i++)
 		for (size_t j = 0; j < b->count; j++) {

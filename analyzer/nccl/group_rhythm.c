@@ -128,20 +128,35 @@ bool ft_nccl_rhythm_is_other(const struct ft_nccl_rhythm *rhythm, const struct f
 	return tally.same == 0 && tally.alone_long >= ALL_TURNS;
 }
 
+/* No other one of its own connection lies between them. */
+static bool is_next(const struct ft_nccl_rhythm *rhythm, size_t i, const struct ft_nccl_beat *other)
+{
+	const uint64_t from = rhythm->beats[i].from;
+
+	return other->from < from
+		       ? i == 0 || rhythm->beats[i - 1].from < other->from
+		       : i + 1 == rhythm->count || rhythm->beats[i + 1].from > other->from;
+}
+
 /*
  * It may have been over here before it began on the other, or the other way round, if that had the same just before or behind.
  * What began before the capture had, if it is not long.
  */
-static bool may_be_of_both(const struct ft_nccl_beat *beat, const struct ft_nccl_rhythm *other)
+static bool may_be_of_both(const struct ft_nccl_rhythm *rhythm, size_t i,
+			   const struct ft_nccl_rhythm *other)
 {
+	const struct ft_nccl_beat *beat = &rhythm->beats[i];
+	const struct ft_nccl_beat *beats = other->beats;
 	size_t behind = 0;
 
 	if (beat->cut)
 		return beat->messages < LONG;
-	while (behind < other->count && other->beats[behind].from < beat->from)
+	while (behind < other->count && beats[behind].from < beat->from)
 		behind++;
-	return (behind > 0 && is_same(beat, &other->beats[behind - 1])) ||
-	       (behind < other->count && is_same(beat, &other->beats[behind]));
+	return (behind > 0 && is_same(beat, &beats[behind - 1]) &&
+		is_next(rhythm, i, &beats[behind - 1])) ||
+	       (behind < other->count && is_same(beat, &beats[behind]) &&
+		is_next(rhythm, i, &beats[behind]));
 }
 
 /* Some operation was on this one alone, and none on both. */
@@ -152,7 +167,7 @@ static bool has_own_alone(const struct ft_nccl_rhythm *rhythm, const struct ft_n
 	if (tally.same > 0 || tally.alone < rhythm->count)
 		return false;
 	for (size_t i = 0; i < rhythm->count; i++)
-		if (!may_be_of_both(&rhythm->beats[i], other))
+		if (!may_be_of_both(rhythm, i, other))
 			return true;
 	return false;
 }
