@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "group_apart_rails.h"
 #include "group_forest.h"
 
 enum { RINGS_MOST = 4096 /* each compared with each that shows more ranks than ports */ };
@@ -208,6 +209,47 @@ static void look_at_rails(struct counter *counter)
 	}
 }
 
+/* How many ranks a job has that share the ports of this ring; 0: nothing shows that any do. */
+static uint32_t ranks_sharing(const struct counter *counter, const struct ft_nccl_cluster *ring)
+{
+	const struct told *told = &counter->of[ring->component];
+	const uint32_t shown = ring->is_ring ? ft_nccl_ranks_shown(counter->finder, ring) : 0;
+	const uint32_t ports = most(ports_of(counter, ring), told->rails);
+
+	return most(shown > ports ? shown : 0,
+		    told->ranks > most(told->ports, told->rails) ? told->ranks : 0);
+}
+
+static void tell(const struct ft_nccl_cluster *ring, uint32_t ranks, uint32_t *ranks_at)
+{
+	for (size_t i = 0; i < ring->site_count; i++)
+		ranks_at[ring->sites[i]] = most(ranks_at[ring->sites[i]], ranks);
+}
+
+/*
+ * On another rail of hosts whose ports are shared, as set-ups name them; and its ranks, if any are known, are its own, one for
+ * each port, as those of several such rings can be. The job's tell them apart.
+ */
+static bool is_beside(const struct ft_nccl_apart_finder *finder, const struct ft_nccl_cluster *ring,
+		      const struct ft_nccl_cluster *shared)
+{
+	return ring->component != shared->component &&
+	       highest_of(finder, ring) <= ring->site_count &&
+	       ft_nccl_clusters_are_named(finder, ring, shared) &&
+	       ft_nccl_clusters_have_common_host(finder, ring, shared);
+}
+
+/* All rails of a host are shared if one is, though nothing may tie them together. */
+static void tell_beside(const struct counter *counter, const struct ft_nccl_cluster *shared,
+			uint32_t ranks, uint32_t *ranks_at)
+{
+	const struct ft_nccl_apart_finder *finder = counter->finder;
+
+	for (size_t i = 0; i < finder->count && finder->count <= RINGS_MOST; i++)
+		if (finder->clusters[i].is_ring && is_beside(finder, &finder->clusters[i], shared))
+			tell(&finder->clusters[i], ranks, ranks_at);
+}
+
 static void find(struct counter *counter, uint32_t *ranks_at)
 {
 	const struct ft_nccl_apart_finder *finder = counter->finder;
@@ -216,15 +258,11 @@ static void find(struct counter *counter, uint32_t *ranks_at)
 	look_at_rails(counter);
 	for (size_t i = 0; i < finder->count; i++) {
 		const struct ft_nccl_cluster *ring = &finder->clusters[i];
-		const struct told *told = &counter->of[ring->component];
-		const uint32_t shown = ring->is_ring ? ft_nccl_ranks_shown(finder, ring) : 0;
-		const uint32_t ports = most(ports_of(counter, ring), told->rails);
-		const uint32_t ranks =
-			most(shown > ports ? shown : 0,
-			     told->ranks > most(told->ports, told->rails) ? told->ranks : 0);
+		const uint32_t ranks = ranks_sharing(counter, ring);
 
-		for (size_t j = 0; j < ring->site_count; j++)
-			ranks_at[ring->sites[j]] = most(ranks_at[ring->sites[j]], ranks);
+		tell(ring, ranks, ranks_at);
+		if (ranks > 0)
+			tell_beside(counter, ring, ranks, ranks_at);
 	}
 }
 
