@@ -219,6 +219,7 @@ static int reserve(struct ft_nccl_members_finder *finder, size_t connections)
 	finder->persons = calloc(persons, sizeof *finder->persons);
 	finder->ranks_at = calloc(finder->sites.count + 1, sizeof *finder->ranks_at);
 	finder->claims_at = calloc(finder->sites.count + 1, sizeof *finder->claims_at);
+	finder->varied = calloc(finder->sites.count + 1, sizeof *finder->varied);
 	finder->renumbered = calloc(finder->sites.count + 1, sizeof *finder->renumbered);
 	finder->member_at = malloc((finder->sites.count + 1) * sizeof *finder->member_at);
 	finder->numbers = malloc((finder->sites.count + 1) * sizeof *finder->numbers);
@@ -226,7 +227,8 @@ static int reserve(struct ft_nccl_members_finder *finder, size_t connections)
 	    members->receiver == NULL || members->named == NULL || members->parted == NULL ||
 	    members->of == NULL || finder->claims_at == NULL || finder->claims == NULL ||
 	    finder->persons == NULL || finder->ranks_at == NULL || finder->renumbered == NULL ||
-	    finder->member_at == NULL || finder->numbers == NULL || finder->tags == NULL)
+	    finder->varied == NULL || finder->member_at == NULL || finder->numbers == NULL ||
+	    finder->tags == NULL)
 		return -ENOMEM;
 	/* FT_NCCL_NONE is all bits set */
 	memset(members->of, 0xff, connections * sizeof *members->of);
@@ -264,6 +266,7 @@ int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connect
 	free(finder.ranks_at);
 	free(finder.claims_at);
 	free(finder.renumbered);
+	free(finder.varied);
 	free(finder.member_at);
 	free(finder.claims);
 	free(finder.persons);

@@ -17,6 +17,7 @@ struct ft_nccl_members_finder {
 	uint32_t *ranks_at;            /* by site: how many */
 	uint32_t *claims_at;           /* by site: likewise, whether they are processes or not */
 	bool *renumbered;              /* by component: several number their own ranks */
+	bool *varied;                  /* by component: tags differ */
 	uint32_t *member_at;           /* by site: FT_NCCL_NONE unless it is one */
 	struct ft_nccl_claim *claims;  /* each rank at each of its sites, sorted */
 	struct ft_nccl_claim *persons; /* one for each member, sorted */

@@ -109,7 +109,27 @@ static void list_once(struct ft_nccl_members_finder *finder)
 	finder->claim_count = kept;
 }
 
-/* A rank of several processes, perhaps, is none; but its connections name who sends, each in its own communicator. */
+/* Of which components tags are not all the same, as those are of programs that leave the field alone. */
+static void find_varied(struct ft_nccl_members_finder *finder)
+{
+	const struct ft_nccl_claim *one = NULL;
+
+	for (size_t i = 0; i < finder->claim_count; i++) {
+		const struct ft_nccl_claim *claim = &finder->claims[i];
+
+		if (ft_nccl_tag_is_constant(claim->rank))
+			continue;
+		if (one == NULL || one->component != claim->component)
+			one = claim;
+		else if (one->rank != claim->rank)
+			finder->varied[claim->component] = true;
+	}
+}
+
+/*
+ * A rank of several processes, perhaps, is none, nor is one that is in doubt; but its connections name who sends, each in its
+ * own communicator.
+ */
 static void part_ranks(struct ft_nccl_members_finder *finder)
 {
 	ft_nccl_claims_part(finder->claims, finder->claim_count, finder->connections,
@@ -121,12 +141,13 @@ static void part_ranks(struct ft_nccl_members_finder *finder)
 			.rank = finder->tags[i].tag,
 			.has_rank = true,
 		};
-		const struct ft_nccl_claim *found =
-			ft_nccl_tag_is_rank(&finder->tags[i]) && key.component != FT_NCCL_NONE
-				? find_claim(finder, &key)
-				: NULL;
+		const struct ft_nccl_claim *found;
 
-		finder->members->parted[i] = found != NULL && found->parted;
+		if (!ft_nccl_tag_is_rank(&finder->tags[i]) || key.component == FT_NCCL_NONE)
+			continue;
+		found = find_claim(finder, &key);
+		finder->members->parted[i] =
+			found != NULL ? found->parted : finder->varied[key.component];
 	}
 }
 
@@ -175,6 +196,7 @@ void ft_nccl_members_settle_ranks(struct ft_nccl_members_finder *finder)
 {
 	claim_ranks(finder);
 	list_once(finder);
+	find_varied(finder);
 	doubt(finder);
 	for (size_t i = 0; i < finder->connection_count; i++)
 		if (finder->apart->renumbered[i])
