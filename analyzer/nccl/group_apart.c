@@ -166,12 +166,10 @@ static int reserve(struct ft_nccl_apart_finder *finder)
 	finder->site_room = calloc(2 * count + 1, sizeof *finder->site_room);
 	finder->ends = calloc(2 * count + 1, sizeof *finder->ends);
 	finder->clusters = calloc(count + 1, sizeof *finder->clusters);
-	finder->tags = ft_nccl_tags_read(finder->input->connections, count, finder->input->messages,
-					 finder->input->message_count);
 	return finder->from != NULL && finder->to != NULL && finder->root != NULL &&
 			       finder->sends != NULL && finder->order != NULL &&
 			       finder->site_room != NULL && finder->ends != NULL &&
-			       finder->clusters != NULL && finder->tags != NULL
+			       finder->clusters != NULL
 		       ? 0
 		       : -ENOMEM;
 }
@@ -198,7 +196,7 @@ static int find(struct ft_nccl_apart_finder *finder, const struct ft_nccl_apart 
 
 int ft_nccl_apart_find(struct ft_nccl_apart *apart, const struct ft_nccl_apart_input *input)
 {
-	struct ft_nccl_apart_finder finder = { .input = input };
+	struct ft_nccl_apart_finder finder = { .input = input, .tags = input->tags };
 	int error = ft_nccl_sites_find(&finder.sites, input->connections, input->connection_count,
 				       NULL);
 
@@ -231,7 +229,6 @@ int ft_nccl_apart_find(struct ft_nccl_apart *apart, const struct ft_nccl_apart_i
 	free(finder.site_room);
 	free(finder.ends);
 	free(finder.clusters);
-	free(finder.tags);
 	return error;
 }
 

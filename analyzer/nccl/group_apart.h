@@ -1,5 +1,6 @@
 #pragma once
 
+#include "group_tags.h"
 #include "operation_tracks.h"
 
 /*
@@ -13,8 +14,7 @@ struct ft_nccl_apart_input {
 	struct ft_nccl_connection **connections;
 	size_t connection_count;
 	const struct ft_nccl_track *tracks;
-	const struct ft_nccl_message *messages;
-	size_t message_count;
+	const struct ft_nccl_tag *tags; /* by place */
 	/* as loops of operations show them; 0 or FT_NCCL_NONE: they do not; NULL: not asked yet */
 	const uint32_t *ranks;
 	const uint32_t *

@@ -4,7 +4,6 @@
 #include "group_cycle.h"
 #include "group_rhythm.h"
 #include "group_sites.h"
-#include "group_tags.h"
 
 /* What is busy at the same times: connections of a channel, or of several. */
 struct ft_nccl_cluster {
@@ -30,7 +29,7 @@ struct ft_nccl_cluster_end {
 struct ft_nccl_apart_finder {
 	const struct ft_nccl_apart_input *input;
 	struct ft_nccl_sites sites;
-	struct ft_nccl_tag *tags;
+	const struct ft_nccl_tag *tags;
 	struct ft_nccl_rhythms rhythms;
 	struct ft_nccl_cycle cycle;
 	uint32_t *from, *to; /* sites, by place */

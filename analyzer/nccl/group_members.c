@@ -227,8 +227,7 @@ static int reserve(struct ft_nccl_members_finder *finder, size_t connections)
 	    members->receiver == NULL || members->named == NULL || members->parted == NULL ||
 	    members->of == NULL || finder->claims_at == NULL || finder->claims == NULL ||
 	    finder->persons == NULL || finder->ranks_at == NULL || finder->renumbered == NULL ||
-	    finder->varied == NULL || finder->member_at == NULL || finder->numbers == NULL ||
-	    finder->tags == NULL)
+	    finder->varied == NULL || finder->member_at == NULL || finder->numbers == NULL)
 		return -ENOMEM;
 	/* FT_NCCL_NONE is all bits set */
 	memset(members->of, 0xff, connections * sizeof *members->of);
@@ -239,17 +238,16 @@ static int reserve(struct ft_nccl_members_finder *finder, size_t connections)
 
 int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connection **connections,
 			 size_t connection_count, const struct ft_nccl_apart *apart,
-			 const uint32_t *joined, const struct ft_nccl_message *messages,
-			 size_t message_count)
+			 const uint32_t *joined, const struct ft_nccl_tag *tags)
 {
 	struct ft_nccl_members_finder finder = { .members = members,
 						 .connections = connections,
 						 .apart = apart,
+						 .tags = tags,
 						 .connection_count = connection_count };
 	int error = ft_nccl_sites_find(&finder.sites, connections, connection_count, apart->part);
 	uint32_t *before = malloc((finder.sites.count + 1) * sizeof *before);
 
-	finder.tags = ft_nccl_tags_read(connections, connection_count, messages, message_count);
 	if (error == 0)
 		error = find_rails(&finder, joined, before);
 	if (error == 0)
@@ -260,7 +258,6 @@ int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connect
 		join_all(&finder);
 	}
 	ft_nccl_sites_free(&finder.sites);
-	free(finder.tags);
 	free(before);
 	free(finder.numbers);
 	free(finder.ranks_at);

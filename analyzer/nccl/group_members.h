@@ -23,12 +23,11 @@ struct ft_nccl_members {
 
 /*
  * Fills in the ranks of the connections' parties. `joined`, by place: connections of one number are of one component,
- * FT_NCCL_NONE: as they hang together; NULL: all are. `apart`: communicators told apart. 0 or -ENOMEM.
+ * FT_NCCL_NONE: as they hang together; NULL: all are. `apart`: communicators told apart; `tags` of connections, by place. 0 or -ENOMEM.
  */
 int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connection **connections,
 			 size_t connection_count, const struct ft_nccl_apart *apart,
-			 const uint32_t *joined, const struct ft_nccl_message *messages,
-			 size_t message_count);
+			 const uint32_t *joined, const struct ft_nccl_tag *tags);
 void ft_nccl_members_free(struct ft_nccl_members *members); /* all zero is fine */
 
 /*

@@ -3,7 +3,6 @@
 #include "group_claims.h"
 #include "group_members.h"
 #include "group_sites.h"
-#include "group_tags.h"
 
 struct ft_nccl_members_finder {
 	struct ft_nccl_members *members;
@@ -11,7 +10,7 @@ struct ft_nccl_members_finder {
 	size_t connection_count;
 	const struct ft_nccl_apart *apart;
 	struct ft_nccl_sites sites;
-	struct ft_nccl_tag *tags;
+	const struct ft_nccl_tag *tags;
 	const uint32_t *before;        /* by site: its component before any were joined */
 	uint32_t *numbers;             /* of components, by root */
 	uint32_t *ranks_at;            /* by site: how many */

@@ -110,15 +110,14 @@ static int make_collectives(struct ft_nccl_groups_maker *maker, struct ft_nccl_g
 	return error;
 }
 
-static int find_parts(struct ft_nccl_groups_maker *maker, const struct ft_nccl_message *messages,
-		      size_t message_count, const uint32_t *ranks, const uint32_t *ports)
+static int find_parts(struct ft_nccl_groups_maker *maker, const uint32_t *ranks,
+		      const uint32_t *ports)
 {
 	const struct ft_nccl_apart_input input = {
 		.connections = maker->connections,
 		.connection_count = maker->connection_count,
 		.tracks = maker->memory->tracks.at,
-		.messages = messages,
-		.message_count = message_count,
+		.tags = maker->tags,
 		.ranks = ranks,
 		.ports = ports,
 	};
@@ -142,11 +141,11 @@ static int make(struct ft_nccl_groups_maker *maker, struct ft_nccl_groups *group
 	error = ft_nccl_tracks_make(&memory->tracks, maker->connections, maker->connection_count,
 				    messages, message_count);
 	if (error == 0 && maker->apart.part == NULL)
-		error = find_parts(maker, messages, message_count, NULL, NULL);
+		error = find_parts(maker, NULL, NULL);
 	if (error == 0)
 		error = ft_nccl_members_find(&memory->members, maker->connections,
 					     maker->connection_count, &maker->apart, maker->joined,
-					     messages, message_count);
+					     maker->tags);
 	if (error == 0)
 		error = make_communicators(maker);
 	if (error == 0)
@@ -223,7 +222,7 @@ static int make_apart(struct ft_nccl_groups_maker *maker, struct ft_nccl_groups 
 	int error = ranks != NULL ? find_joins(maker, groups, &joins) : -ENOMEM;
 
 	if (error == 0)
-		error = find_parts(maker, messages, message_count, ranks, joins.ports);
+		error = find_parts(maker, ranks, joins.ports);
 	if (error == 0 && !is_same_apart(&before, &maker->apart, maker->connection_count)) {
 		ft_nccl_groups_free(groups);
 		error = make(maker, groups, messages, message_count);
@@ -239,11 +238,17 @@ int ft_nccl_groups_make(struct ft_nccl_groups *groups, struct ft_nccl_connection
 			size_t connection_count, const struct ft_nccl_message *messages,
 			size_t message_count)
 {
-	struct ft_nccl_groups_maker maker = { .connections = connections,
-					      .connection_count = connection_count };
+	struct ft_nccl_groups_maker maker = {
+		.connections = connections,
+		.connection_count = connection_count,
+		.tags = ft_nccl_tags_read(connections, connection_count, messages, message_count),
+	};
 	struct ft_nccl_joins joins = { 0 };
-	int error = make(&maker, groups, messages, message_count);
+	int error = maker.tags != NULL ? 0 : -ENOMEM;
 
+	*groups = (struct ft_nccl_groups){ 0 };
+	if (error == 0)
+		error = make(&maker, groups, messages, message_count);
 	if (error == 0)
 		error = make_apart(&maker, groups, messages, message_count);
 	if (error == 0)
@@ -261,6 +266,7 @@ int ft_nccl_groups_make(struct ft_nccl_groups *groups, struct ft_nccl_connection
 		ft_nccl_groups_free(groups);
 	ft_nccl_joins_free(&joins);
 	ft_nccl_apart_free(&maker.apart);
+	free(maker.tags);
 	return error;
 }
 

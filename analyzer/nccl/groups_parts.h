@@ -23,6 +23,7 @@ struct ft_nccl_groups_maker {
 	struct ft_nccl_groups_memory *memory;
 	const uint32_t *joined; /* rails that are one; NULL: not known yet */
 	struct ft_nccl_apart apart;
+	struct ft_nccl_tag *tags; /* by place */
 	struct ft_nccl_connection **connections;
 	size_t connection_count;
 	uint32_t *order; /* places of connections, by component, in order of first frame */
