@@ -10,8 +10,8 @@ enum {
 	REGION_MAX = 64,
 	FRAME_MAX = 48, /* behind the MAC addresses: the least frame without its FCS */
 	FCS_LEN = 4,
-	UNREAD_MAX =
-		192, /* of a longer one: tunnels that are not opened have what tells packets apart deep inside */
+	/* of a longer one: tunnels that are not opened have what tells packets apart deep inside */
+	UNREAD_MAX = 192,
 	TELLING = 20,  /* bytes of a network packet's body that tell it from others */
 	IPV4_WORD = 2, /* length, id, fragment, time to live, protocol */
 	IPV4_TTL = 6,  /* in there */
@@ -34,8 +34,8 @@ struct region {
 	uint32_t at, end; /* offsets in the frame */
 	uint64_t header;
 	uint8_t protocol; /* 0: no IP header */
-	uint32_t
-		unread; /* so many bytes behind them, as far as there are; of what is no IP packet */
+	/* so many bytes behind them, as far as there are; of what is no IP packet */
+	uint32_t unread;
 };
 
 /* By the kind of the last layer: where that begins which neither a mirror nor a hop changes. */

@@ -95,7 +95,7 @@ def violations_rows(bench):
         capture = bench.make("traffic", site, "--frames", frames, "--flows", flows, *SLICES)
         declared, foreign = pathlib.Path(bench.make("map", site)), bench.folder / "foreign.map"
         foreign.write_text(declared.read_text().replace('"pkey": "0x0', '"pkey": "0x1'))
-        command = [bench.fabtap, "audit", "-m", foreign, capture]
+        command = [bench.fabtap, "audit", "-m", str(foreign), capture]
         pair = bench.against(command, audit(bench, capture, site), expected=1)
         measured.append(per_frame(f"slices, {case}, all violate", "none does", pair, frames, rows.TOLD))
     return measured

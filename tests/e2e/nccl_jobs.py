@@ -50,7 +50,7 @@ class Told(unittest.TestCase):
                 rows = [row for row in it.document["collectives"] if row["communicator"] == communicator["communicator"]]
                 self.assertEqual([(row["message_bytes"], row["n_ranks"], row["channels"]) for row in rows],
                                  [(what.size, len(group.members), 1) for what in group.done])
-                self.assertEqual(communicator["ring"] is not None, True)
+                self.assertIsNotNone(communicator["ring"])
                 groups.add(group)
             self.assertEqual(len(groups), sum(group.name == "data" for job in it.jobs for group in job.groups))
 
@@ -59,6 +59,7 @@ class Told(unittest.TestCase):
     def test_what_all_do_is_told_of_each_job_by_itself(self):
         def check(it):
             told = [row for row in it.document["communicators"] if any(group.name == "all" for group in used(it, row))]
+            self.assertNotEqual(told, [])
             for communicator in told:
                 self.assertEqual(len(used(it, communicator)), 1)
                 group, = used(it, communicator)
@@ -70,10 +71,12 @@ class Told(unittest.TestCase):
 
     def test_all_that_stages_send_is_told(self):
         def check(it):
-            for communicator in it.document["communicators"]:
-                if {group.name for group in used(it, communicator)} == {"stages"}:
-                    rows = [row for row in it.document["collectives"] if row["communicator"] == communicator["communicator"]]
-                    self.assertEqual({row["collective"] for row in rows}, {SEND_RECV})
+            told = [row["communicator"] for row in it.document["communicators"]
+                    if {group.name for group in used(it, row)} == {"stages"}]
+            self.assertNotEqual(told, [])
+            for communicator in told:
+                rows = [row for row in it.document["collectives"] if row["communicator"] == communicator]
+                self.assertEqual({row["collective"] for row in rows}, {SEND_RECV})
 
         self.each(check, ["stages", "two stages", "used by all"])
 

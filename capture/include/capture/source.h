@@ -22,9 +22,8 @@ struct ft_source;
 
 #define FT_SOURCE_KEEP_MAX 1024
 
-enum {
-	FT_SOURCE_STOP_MS = 2000
-}; /* at most so long after it was asked to stop a pipe is read on */
+/* At most so long after it was asked to stop a pipe is read on. */
+enum { FT_SOURCE_STOP_MS = 2000 };
 
 /* Why something could not be opened or read on. One line, names input and place, no line end. */
 struct ft_source_complaint {

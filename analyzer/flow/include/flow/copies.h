@@ -10,8 +10,9 @@
  * directions, is here twice. A copy has the same bytes but for what a mirror or a hop changes, and
  * comes within `window_ns` of its original. Not copies, though alike (docs/copies.md):
  *   - a packet sent again: between the two the other side gave a reason, a NAK or a request sent again, or
- *     before them more requests that had passed before than were acknowledged since; the original has already as many copies as frames of its direction have, and IPv4 identifications of
- *     its flow do not count: else what is sent again has a new one;
+ *     before them more requests that had passed before than were acknowledged since; the original has already
+ *     as many copies as frames of its direction have, and IPv4 identifications of its flow do not count: else
+ *     what is sent again has a new one;
  *   - frames of which many are alike (enum ft_alike: FT_ALIKE_PLAIN): only if they come within a
  *     microsecond, or other frames of their direction are being copied, and then as often as those;
  *   - the same bytes with another source MAC and the same time to live, or the reverse: no hop does that;

@@ -144,8 +144,8 @@ struct ft_loss_evidence {
 	/* spaces by how many frames of the capture they are behind the first of their sequence .. */
 	uint64_t near[FT_LOSS_NEAR];
 	uint64_t begun; /* .. and sequences whose spaces are counted there .. */
-	uint64_t
-		begun_soon; /* .. of them, those among FT_LOSS_FIRST_FRAMES: nothing is told of their beginning */
+	/* .. of them, those among FT_LOSS_FIRST_FRAMES: nothing is told of their beginning */
+	uint64_t begun_soon;
 	/* halves met in the midst of the capture, with a packet that does not end its message .. */
 	uint64_t opened;
 	uint64_t cut;       /* .. or does not begin it: ft_loss_believe_cut() .. */

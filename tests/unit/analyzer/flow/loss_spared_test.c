@@ -86,8 +86,8 @@ static void beginnings_are_counted_where_acks_are_spared(void **state)
 	assert_true(spared.begins && spared.begun > 19.9 && spared.begun < 20.1);
 	assert_true(spared.begun_error > 2 && spared.begun_error < 20);
 
-	evidence.bins[0].missing[FT_LOSS_CUT] =
-		400; /* no fewer than elsewhere: of before the capture, perhaps */
+	/* no fewer than elsewhere: of before the capture, perhaps */
+	evidence.bins[0].missing[FT_LOSS_CUT] = 400;
 	assert_false(ft_loss_spared_of(&evidence, 1, 2).begins);
 	evidence.bins[0].missing[FT_LOSS_CUT] = 6;
 	evidence.ahead = 0;
