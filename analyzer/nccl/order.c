@@ -195,13 +195,12 @@ static uint64_t last_begun(const struct ft_nccl_ring *ring)
 
 	for (uint32_t i = 0; i < ring->slots * ring->share_room; i++) {
 		const struct ft_nccl_share *share = &ring->shares[i];
-		uint64_t begun = share->first.ts_ns;
 
 		if (!ring->transfers[i / ring->share_room].used || !share->used || !share->begun ||
-		    share->first.frame == 0 || begun == FT_TS_UNKNOWN)
+		    share->first.frame == 0 || share->first.ts_ns == FT_TS_UNKNOWN)
 			continue;
-		if (last == FT_TS_UNKNOWN || begun > last)
-			last = begun;
+		if (last == FT_TS_UNKNOWN || share->first.ts_ns > last)
+			last = share->first.ts_ns;
 	}
 	return last;
 }

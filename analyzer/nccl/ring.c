@@ -24,36 +24,51 @@ uint64_t ft_nccl_ring_sum(const struct ft_nccl_ring *ring, const struct ft_nccl_
 	return sum;
 }
 
+/* What was not remembered of it is empty. */
+static void move_requests(const struct ft_nccl_ring *from, const struct ft_nccl_transfer *transfer,
+			  const struct ft_nccl_ring *to, const struct ft_nccl_transfer *moved)
+{
+	struct ft_nccl_request *requests = ft_nccl_ring_requests(to, moved);
+
+	memcpy(requests, ft_nccl_ring_requests(from, transfer),
+	       from->request_room * sizeof *requests);
+	memset(requests + from->request_room, 0,
+	       (size_t)(to->request_room - from->request_room) * sizeof *requests);
+}
+
+static void move_shares(const struct ft_nccl_ring *from, const struct ft_nccl_transfer *transfer,
+			const struct ft_nccl_ring *to, const struct ft_nccl_transfer *moved)
+{
+	struct ft_nccl_share *shares = ft_nccl_ring_shares(to, moved);
+
+	memcpy(shares, ft_nccl_ring_shares(from, transfer), from->share_room * sizeof *shares);
+	memset(shares + from->share_room, 0,
+	       (size_t)(to->share_room - from->share_room) * sizeof *shares);
+}
+
 static void move(const struct ft_nccl_ring *from, const struct ft_nccl_transfer *transfer,
 		 const struct ft_nccl_ring *to)
 {
 	struct ft_nccl_transfer *moved = ft_nccl_ring_place(to, transfer->message.k);
 
 	*moved = *transfer;
-	memcpy(ft_nccl_ring_requests(to, moved), ft_nccl_ring_requests(from, transfer),
-	       from->request_room * sizeof *to->requests);
-	memcpy(ft_nccl_ring_shares(to, moved), ft_nccl_ring_shares(from, transfer),
-	       from->share_room * sizeof *to->shares);
+	move_requests(from, transfer, to, moved);
+	move_shares(from, transfer, to, moved);
 }
 
 /* Room for so many lanes of each message; all else stays where it is. */
 static int fit_shares(struct ft_nccl_ring *ring, uint8_t room)
 {
 	const struct ft_nccl_ring before = *ring;
-	struct ft_nccl_share *shares = calloc((size_t)ring->slots * room, sizeof *shares);
+	struct ft_nccl_share *shares = malloc((size_t)ring->slots * room * sizeof *shares);
 
 	if (shares == NULL)
 		return -ENOMEM;
 	ring->shares = shares;
 	ring->share_room = room;
-	for (uint32_t i = 0; i < ring->slots; i++) {
-		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
-
-		if (transfer->used)
-			memcpy(ft_nccl_ring_shares(ring, transfer),
-			       ft_nccl_ring_shares(&before, transfer),
-			       before.share_room * sizeof *shares);
-	}
+	for (uint32_t i = 0; i < ring->slots; i++)
+		if (ring->transfers[i].used)
+			move_shares(&before, &ring->transfers[i], ring, &ring->transfers[i]);
 	free(before.shares);
 	return 0;
 }
@@ -80,8 +95,8 @@ int ft_nccl_ring_fit(struct ft_nccl_ring *ring, uint32_t slots, uint32_t request
 		return grown.share_room == ring->share_room ? 0
 							    : fit_shares(ring, grown.share_room);
 	grown.transfers = calloc(grown.slots, sizeof *grown.transfers);
-	grown.requests = calloc((size_t)grown.slots * grown.request_room, sizeof *grown.requests);
-	grown.shares = calloc((size_t)grown.slots * grown.share_room, sizeof *grown.shares);
+	grown.requests = malloc((size_t)grown.slots * grown.request_room * sizeof *grown.requests);
+	grown.shares = malloc((size_t)grown.slots * grown.share_room * sizeof *grown.shares);
 	if (grown.transfers == NULL || grown.requests == NULL || grown.shares == NULL) {
 		ft_nccl_ring_free(&grown);
 		return -ENOMEM;
@@ -186,12 +201,18 @@ uint64_t ft_nccl_ring_spacing(const struct ft_nccl_ring *ring)
 	uint64_t spacing = UINT64_MAX;
 
 	for (uint32_t i = 0; i < ring->slots; i++) {
-		uint64_t va = ft_nccl_ring_requests(ring, &ring->transfers[i])->va;
+		uint64_t va;
 
-		for (uint32_t at = 0; is_asked(&ring->transfers[i]) && at < ring->slots; at++) {
-			uint64_t other = ft_nccl_ring_requests(ring, &ring->transfers[at])->va;
+		if (!is_asked(&ring->transfers[i]))
+			continue;
+		va = ft_nccl_ring_requests(ring, &ring->transfers[i])->va;
+		for (uint32_t at = 0; at < ring->slots; at++) {
+			uint64_t other;
 
-			if (is_asked(&ring->transfers[at]) && other > va && other - va < spacing)
+			if (!is_asked(&ring->transfers[at]))
+				continue;
+			other = ft_nccl_ring_requests(ring, &ring->transfers[at])->va;
+			if (other > va && other - va < spacing)
 				spacing = other - va;
 		}
 	}

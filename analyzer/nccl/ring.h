@@ -57,6 +57,7 @@ struct ft_nccl_transfer {
 
 struct ft_nccl_ring {
 	struct ft_nccl_transfer *transfers;
+	/* whatever, where the place is not used: */
 	struct ft_nccl_request *requests; /* `request_room` of each */
 	struct ft_nccl_share *shares;     /* `share_room` of each, by lane */
 	uint64_t told;  /* messages before this one may have made room, with their number */
