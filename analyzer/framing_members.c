@@ -31,17 +31,6 @@ struct web {
 	uint32_t from;       /* FT_NCCL_NONE: nobody yet */
 };
 
-static uint32_t tenant_of(const struct ft_map *map, const struct ft_nccl_place *place,
-			  const struct ft_framing_tags *tags, uint64_t ts_ns)
-{
-	struct ft_check_key key;
-	struct ft_verdict verdict;
-
-	ft_framing_key(place, place->address, tags, &key);
-	ft_check(map, &key, (int64_t)ts_ns, &verdict);
-	return verdict.src.tenant;
-}
-
 /* Adds it, if nobody is there for its tenant yet. */
 static void add_party(struct party parties[TENANTS], size_t *count, const struct party *party)
 {
@@ -64,7 +53,8 @@ static size_t parties_of(const struct ft_map *map, const struct ft_nccl_communic
 
 		for (size_t j = 0; j < member->place_count; j++) {
 			const struct party party = {
-				.tenant = tenant_of(map, &member->places[j], tags, ts_ns),
+				.tenant =
+					ft_framing_tenant_of(map, &member->places[j], tags, ts_ns),
 				.member = i,
 				.tied = member->tied[j],
 				.place = &member->places[j],
@@ -81,9 +71,9 @@ static uint32_t tenant_at(struct ft_framing *framing, const struct ft_nccl_conne
 {
 	return end->place_count == 0
 		       ? FT_NONE
-		       : tenant_of(framing->map, &end->places[0],
-				   &ft_framing_line_of(framing, row->connection)->tags,
-				   row->first_ts_ns);
+		       : ft_framing_tenant_of(framing->map, &end->places[0],
+					      &ft_framing_line_of(framing, row->connection)->tags,
+					      row->first_ts_ns);
 }
 
 /* The first connection that one of two tenants has; NULL if they have one with each other: it was judged by itself. */
@@ -312,6 +302,10 @@ void ft_framing_judge_communicators(struct ft_framing *framing, const struct ft_
 	if (framing->map == NULL)
 		return;
 	framing->source = source;
+	if (!ft_framing_may_mix_tenants(framing)) {
+		ft_nccl_follower_settle(framing->follower);
+		return;
+	}
 	report = ft_nccl_follower_report(framing->follower);
 	for (size_t i = 0; report != NULL && i < report->communicator_count; i++)
 		judge_communicator(framing, &report->communicators[i]);

@@ -31,6 +31,17 @@ struct ft_framing_line *ft_framing_line_of(struct ft_framing *framing, uint32_t 
 void ft_framing_key(const struct ft_nccl_place *from, const uint8_t to[16],
 		    const struct ft_framing_tags *tags, struct ft_check_key *key);
 
+/* Whose a place is, where such packets were seen; FT_NONE: nobody's. */
+uint32_t ft_framing_tenant_of(const struct ft_map *map, const struct ft_nccl_place *place,
+			      const struct ft_framing_tags *tags, uint64_t ts_ns);
+
+/*
+ * framing_tenants.c: connections lead, or may lead, from one tenant's places to another's. False: each connection is one
+ * tenant's at both ends, and so is each address in all of them; then no communicator has members of two tenants. Who is in
+ * which communicator takes far longer to find out.
+ */
+bool ft_framing_may_mix_tenants(struct ft_framing *framing);
+
 /* Both ends are some tenant's, not the same one's, and nothing permits it. */
 bool ft_framing_is_crossing(const struct ft_map *map, const struct ft_check_key *key,
 			    uint64_t ts_ns);

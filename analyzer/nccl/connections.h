@@ -50,6 +50,10 @@ bool ft_nccl_connections_shown(const struct ft_nccl_connections *connections,
 /* Whether packets are known to be missing that need not be of a connection, or would not be shown: for the next report. */
 void ft_nccl_connections_set_lossy(struct ft_nccl_connections *connections, bool is_lossy);
 
+/* See ft_nccl_follower_settle(). */
+void ft_nccl_connections_settle(struct ft_nccl_connections *connections);
+
+/* NULL: there are not so many. */
 const struct ft_nccl_connection *ft_nccl_connections_get(
 	const struct ft_nccl_connections *connections, uint32_t id);
 

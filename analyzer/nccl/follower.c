@@ -191,6 +191,11 @@ static int make_report(struct ft_nccl_follower *follower, struct ft_nccl_report 
 	return 0;
 }
 
+void ft_nccl_follower_settle(struct ft_nccl_follower *follower)
+{
+	ft_nccl_connections_settle(follower->connections);
+}
+
 const struct ft_nccl_report *ft_nccl_follower_report(struct ft_nccl_follower *follower)
 {
 	drop_report(follower);

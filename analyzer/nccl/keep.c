@@ -4,10 +4,9 @@
 #include <stdlib.h>
 
 #include "adrift.h"
-#include "anew.h"
 #include "family.h"
-#include "faults.h"
 #include "missed.h"
+#include "settle.h"
 #include "split.h"
 #include "tally.h"
 #include "turns.h"
@@ -331,33 +330,6 @@ static void count_open_missed(struct ft_nccl_followed *followed)
 	}
 }
 
-static void settle_data(struct ft_nccl_connections *connections)
-{
-	for (uint32_t i = 0; i < connections->count; i++) {
-		if (connections->all[i]->given_up)
-			continue;
-		ft_nccl_straight_leave(connections->all[i]);
-		ft_nccl_data_settle(connections, connections->all[i]);
-	}
-}
-
-void ft_nccl_connections_set_lossy(struct ft_nccl_connections *connections, bool is_lossy)
-{
-	connections->is_lossy = is_lossy;
-}
-
-/* Whether packets of any of them are missing. A loss that takes several may leave no hole where it took the last. */
-static bool misses_packets(const struct ft_nccl_connections *connections)
-{
-	if (connections->is_lossy)
-		return true;
-	for (uint32_t i = 0; i < connections->count; i++)
-		if (!connections->all[i]->given_up &&
-		    connections->all[i]->model.missing_packets != 0)
-			return true;
-	return false;
-}
-
 static void settle_open(const struct ft_nccl_followed *followed)
 {
 	for (uint32_t at = 0; at < followed->ring.slots; at++) {
@@ -368,10 +340,7 @@ static void settle_open(const struct ft_nccl_followed *followed)
 
 static int keep_connections(struct ft_nccl_connections *connections, struct ft_nccl_kept *kept)
 {
-	bool misses;
-
-	settle_data(connections);
-	misses = misses_packets(connections);
+	ft_nccl_settle(connections, true);
 	kept->connections = calloc(connections->count + 1u, sizeof(struct ft_nccl_connection *));
 	if (kept->connections == NULL)
 		return -ENOMEM;
@@ -380,9 +349,6 @@ static int keep_connections(struct ft_nccl_connections *connections, struct ft_n
 
 		if (followed->given_up)
 			continue;
-		if (!misses)
-			ft_nccl_fault_settle(connections, followed);
-		ft_nccl_anew_settle(connections, followed, false);
 		ft_nccl_family_tell(followed);
 		followed->model.lacks_devices =
 			!followed->model.is_set_up &&

@@ -143,8 +143,8 @@ bool ft_nccl_follower_shown(const struct ft_nccl_follower *follower,
 bool ft_nccl_follower_crosses(const struct ft_nccl_follower *follower, uint16_t vlan);
 
 /*
- * A connection by the id that found and contact gave it; NULL: none. It stays where it is. What it has counted may be
- * behind the times until the next report.
+ * A connection by the id that found and contact gave it, from 0; NULL: none, nor any behind it. It stays where it is.
+ * What it has counted may be behind the times until the next report.
  */
 const struct ft_nccl_connection *ft_nccl_follower_connection(
 	const struct ft_nccl_follower *follower, uint32_t id);
@@ -154,6 +154,9 @@ const struct ft_nccl_connection *ft_nccl_follower_connection(
  * not see what is lost in the midst of writes; and what a lost clear-to-send would explain is not told at the end.
  */
 void ft_nccl_follower_set_lossy(struct ft_nccl_follower *follower, bool is_lossy);
+
+/* Tells the sink what only the end shows, as if this were it, which each report does, too, but takes much longer for. */
+void ft_nccl_follower_settle(struct ft_nccl_follower *follower);
 
 /*
  * What is known so far; messages under way are in it as they stand. It belongs to the follower and holds until the next

@@ -353,6 +353,68 @@ static void four_gigabytes_are_counted(void **state)
 	follow_stop(follow);
 }
 
+/* --- what only the end shows --- */
+
+/* Nothing waits of what is as expected: it goes on, and a report has all of it. */
+static void what_goes_straight_has_nothing_to_be_settled(void **state)
+{
+	struct follow *follow = go_straight(0);
+
+	(void)state;
+	pass_messages(follow, KNOWN + 2, 3);
+	ft_nccl_connections_settle(follow->connections);
+	assert_true(is_straight(follow));
+	pass_messages(follow, KNOWN + 5, 3);
+	assert_true(is_straight(follow));
+	follow_keep(follow);
+	assert_false(is_straight(follow));
+	assert_int_equal(only_one(follow)->model.messages, KNOWN + 8);
+	assert_int_equal(only_one(follow)->model.cts, KNOWN + 8);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
+/* No clear-to-send comes behind it, and none is missing. */
+static void a_write_unasked_at_the_end_is_told_once(void **state)
+{
+	struct follow *follow = go_straight(0);
+	struct packet forged;
+	uint64_t frame;
+
+	(void)state;
+	pass_acknowledgments(follow);
+	forged = data_of(follow, KNOWN + 2, SHORT, 0);
+	forged.va += UINT64_C(1) << 30;
+	frame = pass(follow, &forged);
+	assert_false(is_straight(follow));
+	assert_int_equal(follow->found_count, 0);
+	ft_nccl_connections_settle(follow->connections);
+	assert_int_equal(follow->found_count, 1);
+	assert_int_equal(follow->found[0].fault, FT_NCCL_WRITE_UNASKED);
+	assert_int_equal(follow->found[0].frame, frame);
+	ft_nccl_connections_settle(follow->connections);
+	follow_keep(follow);
+	assert_int_equal(follow->found_count, 1);
+	follow_stop(follow);
+}
+
+/* The clear-to-send that asked for it may be what is missing. */
+static void a_write_unasked_is_not_told_where_packets_are_missing(void **state)
+{
+	struct follow *follow = go_straight(0);
+	struct packet forged;
+
+	(void)state;
+	pass_acknowledgments(follow);
+	forged = data_of(follow, KNOWN + 2, SHORT, 0);
+	forged.va += UINT64_C(1) << 30;
+	pass(follow, &forged);
+	ft_nccl_connections_set_lossy(follow->connections, true);
+	ft_nccl_connections_settle(follow->connections);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -365,6 +427,9 @@ int main(void)
 		cmocka_unit_test(a_write_under_way_outlasts_a_late_set_up),
 		cmocka_unit_test(a_clear_to_send_in_the_first_slot_again_is_found),
 		cmocka_unit_test(four_gigabytes_are_counted),
+		cmocka_unit_test(what_goes_straight_has_nothing_to_be_settled),
+		cmocka_unit_test(a_write_unasked_at_the_end_is_told_once),
+		cmocka_unit_test(a_write_unasked_is_not_told_where_packets_are_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
