@@ -149,6 +149,17 @@ void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
 	item->judged_by = digest_of_rest(key, seed);
 }
 
+void ft_item_damage(struct ft_item *item, const uint8_t *bytes, uint32_t size)
+{
+	ft_item_key(item, &item->key);
+	item->dest_qp = ft_item_dest_qp(item);
+	item->kind = FT_FRAME_BAD_ICRC;
+	item->sampled_of = 0;
+	item->unopened = FT_UNOPENED_NONE;
+	item->followed = item->usual = false;
+	ft_observe_damage(&item->observed, bytes, size);
+}
+
 void ft_item_decode(const struct ft_item *item, const struct ft_decode_config *config,
 		    struct ft_packet *packet)
 {

@@ -9,9 +9,9 @@
 #include "observe_digest.h"
 
 /*
- * Usual frames in one go, from what stands in them: of the form of decode/brief.h, and with no ICRC known to be wrong.
- * Nearly all are. Returns how many there are up to the first that is not, or `count`; the item of that one may be
- * anything: it is to be decoded.
+ * Usual frames in one go, from what stands in them: of the form of decode/brief.h. Nearly all are. Returns how many there
+ * are up to the first that is not, or `count`; the item of that one may be anything: it is to be decoded. Those whose ICRC
+ * is wrong are as ft_item_fill() would have them.
  */
 unsigned ft_items_fill_usual(struct ft_item *items, const struct ft_frame *frames, unsigned count,
 			     const struct ft_decode_config *config, uint64_t seed);
@@ -36,6 +36,9 @@ enum { FT_PARCELS_AHEAD = 24 };
 unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_frame *frames,
 			       const struct ft_parcel *parcels, unsigned count,
 			       const struct ft_decode_config *config, uint64_t seed);
+
+/* A usual item, the ICRC of which is wrong after all: as ft_item_fill() has it. `bytes`: extended headers but an AETH, and payload. */
+void ft_item_damage(struct ft_item *item, const uint8_t *bytes, uint32_t size);
 
 /* Any packet, as the decoder says it is; the `sub`th of its frame, from 0. `seed`: of the engine's tables. */
 void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,

@@ -218,13 +218,34 @@ INLINE bool fill_one(struct ft_item *item, const struct row *row, unsigned numbe
 	return true;
 }
 
-/* Items from `number` to `end`, no more than can be checked together; returns up to which one they are good. */
+/* What is behind the BTH but for the AETH, up to the padding and the ICRC, which is wrong. */
+static void damage(struct ft_item *item, const struct ft_brief_cover *cover)
+{
+	uint32_t bth_at = cover->form == FT_BRIEF_NATIVE ? FT_BRIEF_LRH_LEN : to_bth(cover->form);
+	const uint8_t *bth = cover->network + bth_at, *at = bth + FT_BTH_LEN;
+	const uint8_t *end = cover->network + cover->length - (bth[1] >> 4 & 3);
+
+	at += (item->observed.has & FT_OBSERVED_AETH) != 0 ? FT_USUAL_AETH_LEN : 0;
+	ft_item_damage(item, at, (uint32_t)(end - at));
+}
+
+__attribute__((noinline)) static void damage_all(struct ft_item *items,
+						 const struct unchecked *unchecked, unsigned bad)
+{
+	for (; bad != 0; bad &= bad - 1) {
+		int i = __builtin_ctz(bad);
+
+		damage(&items[unchecked->number[i]], &unchecked->covers[i]);
+	}
+}
+
+/* Items from `number` to `end`, no more than can be checked together; returns up to which one they are usual. */
 INLINE unsigned fill_some(struct ft_item *items, const struct row *row, unsigned number,
 			  unsigned end, const struct ft_decode_config *config, uint64_t seed)
 {
 	struct unchecked unchecked;
 	struct ft_brief brief;
-	unsigned good;
+	unsigned bad;
 
 	unchecked.count = 0;
 	for (; number < end; number++) {
@@ -237,8 +258,10 @@ INLINE unsigned fill_some(struct ft_item *items, const struct row *row, unsigned
 	}
 	if (unchecked.count == 0 || !config->check_icrc)
 		return number;
-	good = ft_brief_good_icrcs(unchecked.covers, unchecked.count);
-	return good < unchecked.count ? unchecked.number[good] : number;
+	bad = ft_brief_bad_icrcs(unchecked.covers, unchecked.count);
+	if (__builtin_expect(bad != 0, 0))
+		damage_all(items, &unchecked, bad);
+	return number;
 }
 
 INLINE unsigned fill_row(struct ft_item *items, const struct row *row, unsigned count,

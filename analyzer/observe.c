@@ -274,6 +274,12 @@ static uint32_t bth_offset(const struct ft_packet *packet)
 	return layer->kind == FT_LAYER_BTH ? layer->offset : layer[-1].offset;
 }
 
+void ft_observe_damage(struct ft_observed *observed, const uint8_t *bytes, uint32_t size)
+{
+	observed->has |= FT_OBSERVED_BAD_ICRC;
+	observed->digest = ft_hash(bytes, size, observed->digest ^ SALT_IDS);
+}
+
 static void observe_rdma(const struct ft_packet *packet, const struct ft_frame *frame,
 			 struct ft_observed *observed)
 {
@@ -291,10 +297,8 @@ static void observe_rdma(const struct ft_packet *packet, const struct ft_frame *
 	observed->content = (uint32_t)(content >> 32);
 	observed->icrc = has_ip_options(packet, bth_at) ? 0 : icrc;
 	observed->digest = ft_digest_place(digest, &place);
-	if (packet->icrc_check == FT_CHECK_BAD) { /* vouches for nothing: all there is counts */
-		observed->has |= FT_OBSERVED_BAD_ICRC;
-		observed->digest = ft_hash(bytes.at, bytes.size, observed->digest ^ SALT_IDS);
-	}
+	if (packet->icrc_check == FT_CHECK_BAD)
+		ft_observe_damage(observed, bytes.at, bytes.size);
 }
 
 void ft_observe(const struct ft_packet *packet, const struct ft_frame *frame,

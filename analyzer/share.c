@@ -109,13 +109,13 @@ struct unchecked {
 	struct ft_brief_cover covers[FT_BRIEF_TOGETHER];
 };
 
-/* Their owners check those behind a bad one. */
+/* Their owners check those again that are wrong. */
 static void check(struct unchecked *unchecked)
 {
-	unsigned good = ft_brief_good_icrcs(unchecked->covers, unchecked->count);
+	unsigned bad = ft_brief_bad_icrcs(unchecked->covers, unchecked->count);
 
-	for (unsigned i = 0; i < unchecked->count && i < good; i++)
-		unchecked->parcels[i]->checked = true;
+	for (unsigned i = 0; i < unchecked->count; i++)
+		unchecked->parcels[i]->checked = (bad >> i & 1) == 0;
 	unchecked->count = 0;
 }
 

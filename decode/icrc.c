@@ -67,13 +67,13 @@ static bool is_good(const struct ft_brief_cover *of)
 	return ft_crc32_is(of->network + of->length, crc);
 }
 
-unsigned ft_brief_good_icrcs(const struct ft_brief_cover *frames, unsigned count)
+unsigned ft_brief_bad_icrcs(const struct ft_brief_cover *frames, unsigned count)
 {
-	unsigned first_bad = count;
+	unsigned bad = 0;
 
 	for (unsigned i = count; i-- > 0;)
-		first_bad = is_good(&frames[i]) ? first_bad : i;
-	return first_bad;
+		bad = bad << 1 | !is_good(&frames[i]);
+	return bad;
 }
 
 enum ft_check ft_icrc_check(const struct ft_pass *pass)

@@ -137,8 +137,8 @@ const struct ft_rule_text *ft_rule_text(enum ft_rule rule)
 
 bool ft_rules_violate(uint32_t rules)
 {
-	for (unsigned rule = 0; rule < FT_RULES; rule++)
-		if ((rules >> rule & 1) != 0 && ft_rule_text(rule)->violation)
+	for (; rules != 0; rules &= rules - 1)
+		if (texts[__builtin_ctz(rules)].violation)
 			return true;
 	return false;
 }

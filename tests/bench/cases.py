@@ -89,7 +89,7 @@ def loss_rows(bench):
 
 
 def violations_rows(bench):
-    """By the map of another fabric every frame violates, and a tap must keep up then, too."""
+    """By the map of another fabric every frame violates, or each is damaged, and a tap must keep up then, too."""
     measured = []
     for case, site, frames, flows in (("1 k flows", "small", 1000000, 1000), ("1 M flows", "wide", 4000000, 1000000)):
         capture = bench.make("traffic", site, "--frames", frames, "--flows", flows, *SLICES)
@@ -98,6 +98,11 @@ def violations_rows(bench):
         command = [bench.fabtap, "audit", "-m", str(foreign), capture]
         pair = bench.against(command, audit(bench, capture, site), expected=1)
         measured.append(per_frame(f"slices, {case}, all violate", "none does", pair, frames, rows.TOLD))
+    frames = 1000000
+    whole = ["--frames", frames, "--flows", 1000, "--payload", 64]
+    good, damaged = (bench.make("traffic", "small", *whole, *how) for how in ([], ["--damaged"]))
+    pair = bench.against(audit(bench, damaged, "small"), audit(bench, good, "small"), expected=3)
+    measured.append(per_frame("64 B, 1 k flows, every ICRC wrong", "none is", pair, frames, rows.TOLD))
     return measured
 
 
@@ -280,7 +285,7 @@ CASES = [
     Case("mtu-1024", "whole frames of MTU 1024, with and without ICRC", payload_rows(1024, 500000)),
     Case("mtu-4096", "whole frames of MTU 4096, with and without ICRC", payload_rows(4096, 160000)),
     Case("loss", "slices of which a mirror lost some against a complete capture", loss_rows),
-    Case("violations", "slices that all violate the map, against the same under their own map", violations_rows),
+    Case("violations", "slices that all violate the map, and frames with wrong ICRCs, against the same as they should be", violations_rows),
     Case("two-engines", "--workers 2 against --workers 1", two_engines),
     Case("nccl", "an audit that follows NCCL against one with --no-nccl, on its traffic and on other", nccl_rows),
     Case("flows", "the flows verb against audit, 1 million flows", flows_rows),

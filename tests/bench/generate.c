@@ -26,6 +26,7 @@ static int usage(void)
 	      "  --day N          24 hours are N frames long, and connections come and go\n"
 	      "  --loss SHARE     leave out frames as a mirror does that loses this share\n"
 	      "  --burst N        ... in bursts of so many (1)\n"
+	      "  --damaged        each ICRC is wrong\n"
 	      "nccl:\n"
 	      "  --rings N        (4)\n"
 	      "  --ranks N        of a ring, one to a node (16)\n"
@@ -66,6 +67,9 @@ static int read_traffic_option(int option, const char *text, struct traffic *tra
 		return 0;
 	case 'b':
 		traffic->burst = (uint32_t)number;
+		return 0;
+	case 'D':
+		traffic->damaged = true;
 		return 0;
 	default:
 		return -EINVAL;
@@ -120,6 +124,7 @@ static int read_options(int argc, char **argv, struct order *order)
 		{ "day", required_argument, NULL, 'd' },
 		{ "loss", required_argument, NULL, 'l' },
 		{ "burst", required_argument, NULL, 'b' },
+		{ "damaged", no_argument, NULL, 'D' },
 		{ "rings", required_argument, NULL, 'R' },
 		{ "ranks", required_argument, NULL, 'r' },
 		{ "channels", required_argument, NULL, 'c' },

@@ -78,6 +78,7 @@ static void send(struct writer *writer, uint32_t flow, struct packet packet)
 	const struct traffic *traffic = writer->traffic;
 	const struct ends ends = ends_of(traffic->site, flow);
 	uint8_t frame[FRAME_MAX];
+	uint32_t size;
 
 	if (writer->made == traffic->frames)
 		return;
@@ -88,11 +89,12 @@ static void send(struct writer *writer, uint32_t flow, struct packet packet)
 	packet.payload = writer->payload + (packet.psn * 64 & (PAYLOAD_MAX - 1));
 	packet.payload_size = traffic->payload;
 	packet.stamped = true;
+	size = rdma_frame(&ends, &packet, frame);
+	frame[size - 1] ^= traffic->damaged ? 0xff : 0;
 	if (loses(writer))
 		writer->lost++;
 	else
-		pcap_put(writer->file, now_ns(writer), frame, rdma_frame(&ends, &packet, frame),
-			 traffic->slice);
+		pcap_put(writer->file, now_ns(writer), frame, size, traffic->slice);
 	writer->made++;
 }
 

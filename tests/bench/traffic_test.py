@@ -153,6 +153,19 @@ def checksums(generate, folder):
                 assert frame[-4:] == struct.pack("<I", zlib.crc32(masked(frame, native))), "a wrong ICRC"
 
 
+def damage(generate, folder):
+    """Nothing but the ICRC of each frame is another one."""
+    def make(*options):
+        path = folder / "damaged.pcap"
+        subprocess.run([generate, "traffic", "small", path, "--frames", "2000", "--payload", "64", *options], check=True)
+        return [record[2] for record in records(path)]
+
+    good, damaged = make(), make("--damaged")
+    assert len(good) == len(damaged) == 2000
+    for one, other in zip(good, damaged):
+        assert one[:-4] == other[:-4] and one[-4:] != other[-4:]
+
+
 def losses(generate, folder):
     def make(*options):
         path = folder / "lossy.pcap"
@@ -250,6 +263,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="fabtap-traffic-") as folder:
         legal(sys.argv[1], pathlib.Path(folder))
         checksums(sys.argv[1], pathlib.Path(folder))
+        damage(sys.argv[1], pathlib.Path(folder))
         losses(sys.argv[1], pathlib.Path(folder))
         rings(sys.argv[1], pathlib.Path(folder))
 

@@ -181,5 +181,5 @@ static inline struct ft_brief_cover ft_brief_cover(const uint8_t *bytes,
 /* ICRCs to check at a time, so that none waits for the one before. */
 enum { FT_BRIEF_TOGETHER = 8 };
 
-/* How many ICRCs are good, up to the first bad one. All are computed, so that a processor works on several at a time. */
-unsigned ft_brief_good_icrcs(const struct ft_brief_cover *frames, unsigned count);
+/* Whose ICRCs are wrong, as bits: 1 << place. So many at most that each has its bit. */
+unsigned ft_brief_bad_icrcs(const struct ft_brief_cover *frames, unsigned count);

@@ -85,19 +85,21 @@ static void are_seen_the_same(const struct ft_item *shortly, const struct ft_pac
 	assert(one.payload_length == other.payload_length);
 }
 
-/* The short way leaves the check key and the DestQP to who asks for them. */
+/* The short way leaves the check key and the DestQP to who asks for them, unless the ICRC is wrong. */
 static void are_the_same(struct ft_item *shortly, const struct ft_item *fully)
 {
 	struct ft_check_key key;
 
-	assert(shortly->usual && !fully->usual);
-	ft_item_key(shortly, &key);
-	shortly->key = key;
-	shortly->dest_qp = ft_item_dest_qp(shortly);
+	assert(shortly->usual == (fully->kind != FT_FRAME_BAD_ICRC) && !fully->usual);
 	assert(ft_item_wire(shortly) == ft_item_wire(fully));
-	shortly->sampled_of = ft_item_unsampled(shortly);
-	shortly->unopened = FT_UNOPENED_NONE;
-	shortly->usual = false;
+	if (shortly->usual) {
+		ft_item_key(shortly, &key);
+		shortly->key = key;
+		shortly->dest_qp = ft_item_dest_qp(shortly);
+		shortly->sampled_of = ft_item_unsampled(shortly);
+		shortly->unopened = FT_UNOPENED_NONE;
+		shortly->usual = false;
+	}
 	assert(memcmp(shortly, fully, sizeof *fully) == 0);
 }
 
@@ -119,9 +121,11 @@ static void is_the_same_at_a_glance(const struct ft_decode_config *config,
 	assert(taken == 0 || memcmp(&item, shortly, sizeof item) == 0);
 }
 
-/* Returns whether the short way took the frame. */
-static bool both_ways_agree(const struct ft_decode_config *config,
-			    const struct ft_decode_input *input)
+/* What the short way made of a frame: nothing; an item; one whose ICRC is wrong. */
+enum way { OTHER, USUAL, DAMAGED };
+
+static enum way both_ways_agree(const struct ft_decode_config *config,
+				const struct ft_decode_input *input)
 {
 	static struct ft_item shortly, fully;
 	static struct ft_packet packet;
@@ -145,12 +149,13 @@ static bool both_ways_agree(const struct ft_decode_config *config,
 	taken = ft_items_fill_usual(&shortly, &frame, 1, config, SEED);
 	is_the_same_at_a_glance(config, &frame, &shortly, taken);
 	if (taken == 0)
-		return false;
+		return OTHER;
 	assert(!ft_decode(config, input, &packet, &rest));
 	ft_item_fill(&fully, &frame, &packet, 0, SEED);
-	are_seen_the_same(&shortly, &packet, config);
+	if (shortly.usual)
+		are_seen_the_same(&shortly, &packet, config);
 	are_the_same(&shortly, &fully);
-	return true;
+	return fully.kind == FT_FRAME_BAD_ICRC ? DAMAGED : USUAL;
 }
 
 static uint8_t *put_ipv4(uint8_t *b, uint32_t size, const uint8_t *bytes)
@@ -195,7 +200,7 @@ static void in_roce(const struct frame_input *frame, unsigned choice, unsigned m
 	uint8_t *wrapped = calloc(1, HEADERS_MAX + size), *at = wrapped + 12;
 	struct ft_decode_input input = frame->input;
 	struct ft_decode_config config = frame->config;
-	bool taken;
+	enum way way;
 
 	assert(wrapped != NULL);
 	memcpy(wrapped, bytes, 12);
@@ -220,8 +225,9 @@ static void in_roce(const struct frame_input *frame, unsigned choice, unsigned m
 	config.check_icrc = (choice & 16) != 0;
 	if ((choice & 32) != 0)
 		make_usual(at + UDP, more / 8);
-	taken = both_ways_agree(&config, &input);
-	assert(taken || (choice & 32) == 0 || config.check_icrc);
+	way = both_ways_agree(&config, &input);
+	assert(way != OTHER || (choice & 32) == 0);
+	assert(way != DAMAGED || config.check_icrc);
 	free(wrapped);
 }
 
@@ -251,7 +257,8 @@ static void in_infiniband(const struct frame_input *frame, unsigned choice, unsi
 	struct ft_decode_input input = frame->input;
 	struct ft_decode_config config = frame->config;
 	bool usual = (choice & 32) != 0 && (choice & (2 | 4 | 8)) == 0;
-	bool good = (choice & (64 | 128)) == 64, bad = (choice & (64 | 128)) == (64 | 128), taken;
+	bool good = (choice & (64 | 128)) == 64, bad = (choice & (64 | 128)) == (64 | 128);
+	enum way way;
 
 	assert(wrapped != NULL);
 	memcpy(wrapped, bytes, LRH);
@@ -277,9 +284,11 @@ static void in_infiniband(const struct frame_input *frame, unsigned choice, unsi
 		put_icrc(wrapped, size);
 	if (bad)
 		wrapped[LRH + size - 1 - more % ICRC] ^= (uint8_t)(1u << more / ICRC % 8);
-	taken = both_ways_agree(&config, &input);
-	assert(taken || !usual || (config.check_icrc && !good));
-	assert(!taken || !usual || !config.check_icrc || !bad);
+	way = both_ways_agree(&config, &input);
+	assert(way != OTHER || !usual);
+	assert(way != DAMAGED || config.check_icrc);
+	assert(!usual || !config.check_icrc || !good || way == USUAL);
+	assert(!usual || !config.check_icrc || !bad || way == DAMAGED);
 	free(wrapped);
 }
 
