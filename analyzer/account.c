@@ -352,11 +352,15 @@ __attribute__((noinline)) static void see_pause(struct ft_account *account,
 	ft_pauses_see(&account->pauses, &packet, item->frame->ts_ns);
 }
 
-int ft_account_tell(struct ft_account *account, const struct ft_source *source,
-		    const struct ft_item *item, const struct ft_item_more *more)
+void ft_account_number(struct ft_account *account, const struct ft_item *item)
 {
 	if ((item->observed.has & FT_OBSERVED_MIRROR) != 0 && item->sub == 0)
 		ft_mirror_sequence_see(account->mirror, item->frame->input, &item->observed);
+}
+
+int ft_account_tell(struct ft_account *account, const struct ft_source *source,
+		    const struct ft_item *item, const struct ft_item_more *more)
+{
 	if (item->copy) {
 		if (item->marks && account->map != NULL)
 			ft_congestion_see(&account->congestion, item);

@@ -58,6 +58,9 @@ int ft_account_change_map(struct ft_account *account, const struct ft_map *map);
 /* Frames will come from this source; said again, it changes nothing. 0 or -ENOMEM. */
 int ft_account_open(struct ft_account *account, const struct ft_source *source);
 
+/* The number that a mirror gave its frame, if any: of all packets in the order of the capture. The rest of them is apart. */
+void ft_account_number(struct ft_account *account, const struct ft_item *item);
+
 /* A packet that was judged. 0 or -errno of the evidence writer. */
 int ft_account_add(struct ft_account *account, const struct ft_source *source,
 		   const struct ft_item *item, const struct ft_item_more *more);

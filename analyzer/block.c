@@ -111,6 +111,7 @@ __attribute__((noinline)) static void add_decoded(struct ft_batch *batch,
 	bool more = ft_decode(config, &input, packet, &rest);
 
 	ft_item_fill(ft_batch_next(batch), frame, packet, 0, seed);
+	batch->mirrored |= (batch->items[batch->count - 1].observed.has & FT_OBSERVED_MIRROR) != 0;
 	while (more) {
 		more = ft_decode_more(config, &input, packet, &rest);
 		ft_item_fill(ft_batch_next(batch), frame, packet, rest.sub, seed);
@@ -125,7 +126,8 @@ static void add_frames(struct ft_batch *batch, const struct ft_frame *frame, uns
 	while (frame < end) {
 		unsigned left = (unsigned)(end - frame), room = batch->room - batch->count;
 		unsigned usual = ft_items_fill_usual(batch->items + batch->count, frame,
-						     left < room ? left : room, config, seed);
+						     left < room ? left : room, config, seed,
+						     &batch->mirrored);
 
 		batch->count += usual;
 		frame += usual;

@@ -35,6 +35,7 @@ struct ft_batch {
 	/* when it was run: packets of which there is more to tell than that they were there, and whether any is a copy */
 	unsigned loud;
 	bool copies;
+	bool mirrored;           /* some of them are FT_OBSERVED_MIRROR */
 	struct ft_packet packet; /* decoding happens in one place, which stays in the cache */
 };
 
@@ -59,7 +60,7 @@ static inline void ft_batch_begin(struct ft_batch *batch)
 	batch->count = batch->loud = 0;
 	batch->framed = batch->strange = 0;
 	batch->stretch.frames = 0;
-	batch->copies = false;
+	batch->copies = batch->mirrored = false;
 }
 
 /* Add an item that the caller fills, or does without. */

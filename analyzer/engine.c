@@ -135,6 +135,12 @@ static bool has_framed(const struct ft_engine *engine, const struct ft_batch *ba
 	       (batch->framed != 0 || (batch->strange != 0 && engine->framing->awake));
 }
 
+static void see_numbers(struct ft_engine *engine, const struct ft_batch *batch)
+{
+	for (unsigned i = 0; i < batch->count; i++)
+		ft_account_number(&engine->account, &batch->items[i]);
+}
+
 /* The last step, in the order of the capture. */
 static int account_for(void *context, const struct ft_source *source, const struct ft_batch *batch)
 {
@@ -143,6 +149,8 @@ static int account_for(void *context, const struct ft_source *source, const stru
 	unsigned at = 0;
 	int error = 0;
 
+	if (batch->mirrored)
+		see_numbers(engine, batch);
 	if (seen && batch->loud == 0 && !has_framed(engine, batch))
 		return 0;
 	if (engine->framing != NULL && batch->count != 0)
@@ -169,9 +177,11 @@ static int account_for_packet(struct ft_engine *engine, const struct ft_source *
 	const struct ft_outcome *outcome = ft_share_outcome(share, place);
 	uint32_t number = ft_share_number(share, place);
 
-	if (outcome->wants == FT_ACCOUNT_ITEM)
+	if (outcome->wants == FT_ACCOUNT_ITEM) {
+		ft_account_number(&engine->account, &share->batch.items[number]);
 		return account_for_item(engine, source, &share->batch.items[number],
 					&share->batch.more[number], seen);
+	}
 	if (outcome->wants != FT_ACCOUNT_NOTHING && !seen)
 		ft_account_frame(&engine->account, ft_share_frame(share, place), outcome->from);
 	if (outcome->wants != FT_ACCOUNT_STRANGE || !engine->framing->awake)

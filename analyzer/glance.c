@@ -1,63 +1,21 @@
 #include "glance.h"
 
-/* Sizes in bytes, and bits of GRE (RFC 2784, 2890), ERSPAN (draft-foschiano-erspan) and VXLAN (RFC 7348). */
+#include <decode/brief.h>
+
+/* Sizes in bytes, and a bit, of VXLAN (RFC 7348). */
 enum {
-	GRE_LEN = 4,
-	GRE_ROUTING = 0x4000,
-	GRE_SEQUENCE = 0x1000,
-	GRE_VERSION = 0x0007,
-	ERSPAN2_LEN = 8,
-	ERSPAN3_LEN = 12,
-	ERSPAN3_SUBHEADER = 8,
-	ERSPAN3_OF_IP = 0x7c00, /* or of another type, but of Ethernet */
 	UDP_LEN = 8,
 	VXLAN_LEN = 8,
 	VXLAN_VNI = 0x08,
 	NO_TUNNEL = 0,
 };
 
-static uint32_t erspan3_length(const uint8_t *b, uint32_t left)
-{
-	uint16_t flags;
-
-	if (left < ERSPAN3_LEN || b[0] >> 4 != 2)
-		return NO_TUNNEL;
-	flags = ft_be16(b + 10);
-	if ((flags & ERSPAN3_OF_IP) != 0)
-		return NO_TUNNEL;
-	return ERSPAN3_LEN + ((flags & 1) != 0 ? ERSPAN3_SUBHEADER : 0);
-}
-
-/* Checksum, key and sequence number are words that may be there. */
-static uint32_t gre_words(uint32_t flags)
-{
-	return 4 * ((flags >> 15 & 1) + (flags >> 13 & 1) + (flags >> 12 & 1));
-}
-
 /* Bytes in front of the Ethernet frame in a GRE tunnel of `left` captured bytes. */
 static uint32_t gre_length(const uint8_t *b, uint32_t left)
 {
-	uint32_t flags, words, mirror = NO_TUNNEL;
+	struct ft_brief_mirror mirror;
 
-	if (left < GRE_LEN)
-		return NO_TUNNEL;
-	flags = ft_be16(b);
-	words = gre_words(flags);
-	if ((flags & (GRE_VERSION | GRE_ROUTING)) != 0 || left < GRE_LEN + words + 1)
-		return NO_TUNNEL;
-	b += GRE_LEN + words;
-	left -= GRE_LEN + words;
-	switch (ft_be16(b - words - 2)) {
-	case 0x88be:
-		if ((flags & GRE_SEQUENCE) == 0)
-			return GRE_LEN + words; /* type I has no header */
-		mirror = b[0] >> 4 == 1 ? ERSPAN2_LEN : NO_TUNNEL;
-		break;
-	case 0x22eb:
-		mirror = erspan3_length(b, left);
-		break;
-	}
-	return mirror == NO_TUNNEL ? NO_TUNNEL : GRE_LEN + words + mirror;
+	return ft_brief_gre(b, left, &mirror) ? mirror.length : NO_TUNNEL;
 }
 
 /* The same for VXLAN; `size`: of the UDP datagram by the IP header. */

@@ -11,10 +11,10 @@
 /*
  * Usual frames in one go, from what stands in them: of the form of decode/brief.h. Nearly all are. Returns how many there
  * are up to the first that is not, or `count`; the item of that one may be anything: it is to be decoded. Those whose ICRC
- * is wrong are as ft_item_fill() would have them.
+ * is wrong are as ft_item_fill() would have them. *mirrored is set if some are FT_OBSERVED_MIRROR.
  */
 unsigned ft_items_fill_usual(struct ft_item *items, const struct ft_frame *frames, unsigned count,
-			     const struct ft_decode_config *config, uint64_t seed);
+			     const struct ft_decode_config *config, uint64_t seed, bool *mirrored);
 
 /* A packet on its way to its owner: which it is, and what a glance at its frame has told. */
 struct ft_parcel {
@@ -35,7 +35,8 @@ static_assert(sizeof(struct ft_parcel) == 16, "four in a cache line");
 enum { FT_PARCELS_AHEAD = 24 };
 unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_frame *frames,
 			       const struct ft_parcel *parcels, unsigned count,
-			       const struct ft_decode_config *config, uint64_t seed);
+			       const struct ft_decode_config *config, uint64_t seed,
+			       bool *mirrored);
 
 /* A usual item, the ICRC of which is wrong after all: as ft_item_fill() has it. `bytes`: extended headers but an AETH, and payload. */
 void ft_item_damage(struct ft_item *item, const uint8_t *bytes, uint32_t size);

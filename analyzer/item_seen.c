@@ -43,7 +43,9 @@ static bool is_ipv4(const struct ft_item *item)
 /* Where its BTH ends. */
 static uint32_t extension_of(const struct ft_item *item)
 {
-	return ft_brief_network(item->frame->bytes) +
+	uint32_t at = item->ethernet_at;
+
+	return at + ft_brief_network(item->frame->bytes + at) +
 	       (is_ipv4(item) ? FT_BRIEF_UDP : FT_BRIEF_UDP6) + FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN;
 }
 

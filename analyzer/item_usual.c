@@ -1,4 +1,5 @@
 #include "item_usual.h"
+#include "observe.h"
 
 #define INLINE FT_USUAL_INLINE
 
@@ -142,18 +143,42 @@ INLINE void leave_unchecked(struct unchecked *unchecked, unsigned number,
 	unchecked->covers[unchecked->count++] = ft_brief_cover(frame->bytes, brief);
 }
 
+/* As ft_observe() has it of a tunnel that counts its frames. */
+static void observe_mirror(struct ft_observed *observed, const struct ft_brief_mirror *mirror)
+{
+	ft_observe_session(
+		observed, &(struct ft_mirror_session){
+				  .src[1] = ft_ipv4_interface(ft_load32(mirror->ip + FT_BRIEF_SRC)),
+				  .dst[1] = ft_ipv4_interface(ft_load32(mirror->ip + FT_BRIEF_DST)),
+				  .key = mirror->key,
+				  .session = mirror->session,
+				  .kind = mirror->kind,
+				  .sequence = mirror->sequence,
+			  });
+}
+
 /* Of another form than most frames; *brief is filled if it is usual. */
 __attribute__((noinline)) static bool fill_other(struct ft_item *item, const struct ft_frame *frame,
 						 const struct ft_decode_config *config,
-						 uint64_t seed, struct ft_brief *brief)
+						 uint64_t seed, struct ft_brief *brief,
+						 bool *mirrored)
 {
 	const struct ft_decode_input input = ft_decode_input_of(frame);
+	struct ft_brief_mirror mirror;
 
 	if (frame->link_type == FT_LINK_INFINIBAND)
 		return ft_usual_fill_native(item, frame, seed, brief);
-	if (!ft_brief_find_ipv6(config, &input, brief))
+	if (ft_brief_find_ipv6(config, &input, brief)) {
+		fill(item, frame, brief, FT_BRIEF_OVER_IPV6, seed, NULL);
+		return true;
+	}
+	if (!ft_brief_find_mirrored(config, &input, brief, &mirror))
 		return false;
-	fill(item, frame, brief, FT_BRIEF_OVER_IPV6, seed, NULL);
+	fill(item, frame, brief, FT_BRIEF_OVER_IPV4, seed, NULL);
+	if (mirror.has_sequence) {
+		observe_mirror(&item->observed, &mirror);
+		*mirrored = true;
+	}
 	return true;
 }
 
@@ -202,14 +227,14 @@ INLINE bool find_brief(const struct row *row, unsigned number, const struct ft_f
  */
 INLINE bool fill_one(struct ft_item *item, const struct row *row, unsigned number,
 		     const struct ft_frame *frame, const struct ft_decode_config *config,
-		     uint64_t seed, struct ft_brief *brief)
+		     uint64_t seed, struct ft_brief *brief, bool *mirrored)
 {
 	const uint64_t *pair = row->dealt ? &row->parcels[number].pair : NULL;
 	struct ft_brief other;
 
 	if (__builtin_expect(!find_brief(row, number, frame, config, brief), 0)) {
 		if ((row->dealt && row->parcels[number].decoded) ||
-		    !fill_other(item, frame, config, seed, &other))
+		    !fill_other(item, frame, config, seed, &other, mirrored))
 			return false;
 		*brief = other;
 		return true;
@@ -241,7 +266,8 @@ __attribute__((noinline)) static void damage_all(struct ft_item *items,
 
 /* Items from `number` to `end`, no more than can be checked together; returns up to which one they are usual. */
 INLINE unsigned fill_some(struct ft_item *items, const struct row *row, unsigned number,
-			  unsigned end, const struct ft_decode_config *config, uint64_t seed)
+			  unsigned end, const struct ft_decode_config *config, uint64_t seed,
+			  bool *mirrored)
 {
 	struct unchecked unchecked;
 	struct ft_brief brief;
@@ -251,7 +277,7 @@ INLINE unsigned fill_some(struct ft_item *items, const struct row *row, unsigned
 	for (; number < end; number++) {
 		const struct ft_frame *frame = frame_of(row, number);
 
-		if (!fill_one(&items[number], row, number, frame, config, seed, &brief))
+		if (!fill_one(&items[number], row, number, frame, config, seed, &brief, mirrored))
 			break;
 		if (!row->dealt || !row->parcels[number].checked)
 			leave_unchecked(&unchecked, number, frame, &brief);
@@ -265,7 +291,7 @@ INLINE unsigned fill_some(struct ft_item *items, const struct row *row, unsigned
 }
 
 INLINE unsigned fill_row(struct ft_item *items, const struct row *row, unsigned count,
-			 const struct ft_decode_config *config, uint64_t seed)
+			 const struct ft_decode_config *config, uint64_t seed, bool *mirrored)
 {
 	unsigned filled = 0, end = 0;
 
@@ -273,21 +299,21 @@ INLINE unsigned fill_row(struct ft_item *items, const struct row *row, unsigned 
 		return 0; /* the one tag of the form may be none of the packet's */
 	while (filled == end && filled < count) {
 		end = count - filled < FT_BRIEF_TOGETHER ? count : filled + FT_BRIEF_TOGETHER;
-		filled = fill_some(items, row, filled, end, config, seed);
+		filled = fill_some(items, row, filled, end, config, seed, mirrored);
 	}
 	return filled;
 }
 
 unsigned ft_items_fill_usual(struct ft_item *items, const struct ft_frame *frames, unsigned count,
-			     const struct ft_decode_config *config, uint64_t seed)
+			     const struct ft_decode_config *config, uint64_t seed, bool *mirrored)
 {
-	return fill_row(items, &(struct row){ .frames = frames }, count, config, seed);
+	return fill_row(items, &(struct row){ .frames = frames }, count, config, seed, mirrored);
 }
 
 unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_frame *frames,
 			       const struct ft_parcel *parcels, unsigned count,
-			       const struct ft_decode_config *config, uint64_t seed)
+			       const struct ft_decode_config *config, uint64_t seed, bool *mirrored)
 {
-	return fill_row(items, &(struct row){ frames, parcels, .dealt = true }, count, config,
-			seed);
+	return fill_row(items, &(struct row){ frames, parcels, .dealt = true }, count, config, seed,
+			mirrored);
 }

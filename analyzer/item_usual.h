@@ -210,7 +210,7 @@ FT_USUAL_INLINE struct ft_usual_view ft_usual_view_of(const struct ft_frame *fra
 	const uint8_t *network = frame->bytes + brief->ip_at, *bth = network + at;
 
 	return (struct ft_usual_view){
-		.bytes = frame->bytes,
+		.bytes = frame->bytes + brief->ethernet_at,
 		.network = network,
 		.bth = bth,
 		.rows = { ft_be32(bth), ft_be32(bth + 4), ft_be32(bth + 8) },
@@ -237,6 +237,7 @@ FT_USUAL_INLINE uint64_t ft_usual_fill(struct ft_item *item, const struct ft_fra
 	item->frame = frame;
 	ft_usual_take_traits(item);
 	item->sub = 0;
+	item->ethernet_at = (uint16_t)(view->bytes - frame->bytes);
 	memcpy((uint8_t *)observed + offsetof(struct ft_observed, ts_ns),
 	       (const uint8_t *)frame + offsetof(struct ft_frame, ts_ns),
 	       sizeof frame->ts_ns + sizeof frame->number);

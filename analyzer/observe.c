@@ -126,22 +126,36 @@ static void observe_network(const struct ft_packet *packet, struct ft_observed *
 		observed->sport = packet->udp_sport;
 }
 
-/* A session counts its frames by itself: GRE and ERSPAN, in 32 bits. */
-static void observe_mirror(const struct ft_packet *packet, struct ft_observed *observed)
+void ft_observe_session(struct ft_observed *observed, const struct ft_mirror_session *session)
 {
-	const struct ft_tunnel *tunnel = &packet->tunnels[0];
-	uint64_t id = (uint64_t)tunnel->key << 32 | (uint32_t)tunnel->session << 8 | tunnel->kind;
-	uint64_t digest;
+	uint64_t id =
+		(uint64_t)session->key << 32 | (uint32_t)session->session << 8 | session->kind;
+	uint64_t digest = ft_mix(ft_gid_digest(session->src[0], session->src[1]) ^ FT_SALT_SRC,
+				 ft_gid_digest(session->dst[0], session->dst[1]) ^ FT_SALT_DST);
 
-	if (!tunnel->has_sequence)
-		return;
-	digest = ft_mix(gid_digest(tunnel->outer_src) ^ FT_SALT_SRC,
-			gid_digest(tunnel->outer_dst) ^ FT_SALT_DST);
 	digest = ft_mix(digest ^ id, SALT_IDS);
 	observed->has |= FT_OBSERVED_MIRROR;
 	observed->mirror = (uint32_t)(digest >> 32);
-	observed->mirror_sequence = tunnel->sequence;
+	observed->mirror_sequence = session->sequence;
 	observed->mirror_sequence_bits = 32;
+}
+
+/* A session counts its frames by itself: GRE and ERSPAN. */
+static void observe_mirror(const struct ft_packet *packet, struct ft_observed *observed)
+{
+	const struct ft_tunnel *tunnel = &packet->tunnels[0];
+	struct ft_mirror_session session = {
+		.key = tunnel->key,
+		.session = tunnel->session,
+		.kind = tunnel->kind,
+		.sequence = tunnel->sequence,
+	};
+
+	if (!tunnel->has_sequence)
+		return;
+	memcpy(session.src, tunnel->outer_src, sizeof session.src);
+	memcpy(session.dst, tunnel->outer_dst, sizeof session.dst);
+	ft_observe_session(observed, &session);
 }
 
 /* --- RDMA --- */

@@ -245,7 +245,7 @@ static void fill(const struct ft_share *share, struct ft_worker *worker,
 
 		batch->count += ft_items_fill_parcels(
 			batch->items + done, share->block->frames, parcels + done, count - done,
-			&worker->config->decode, worker->config->seed);
+			&worker->config->decode, worker->config->seed, &batch->mirrored);
 		if (batch->count < count)
 			take(share, worker, &parcels[batch->count]);
 	}
@@ -359,7 +359,7 @@ const struct ft_item *ft_share_strange(struct ft_share *share, uint32_t place,
 
 	if (!parcel->decoded)
 		ft_items_fill_usual(item, &share->block->frames[parcel->frame], 1, &config->decode,
-				    config->seed);
+				    config->seed, &share->batch.mirrored);
 	item->copy = false;
 	item->framing = FT_FRAMING_STRANGE;
 	return item;

@@ -38,8 +38,8 @@ static inline const uint8_t *extension_of(const struct ft_nccl_glimpse *glimpse,
 	uint32_t at = FT_BRIEF_LRH_LEN;
 
 	if (!glimpse->key->by_lid)
-		at = ft_brief_network(frame->bytes) + (ipv4 ? FT_BRIEF_UDP : FT_BRIEF_UDP6) +
-		     FT_BRIEF_UDP_LEN;
+		at = glimpse->ethernet_at + ft_brief_network(frame->bytes + glimpse->ethernet_at) +
+		     (ipv4 ? FT_BRIEF_UDP : FT_BRIEF_UDP6) + FT_BRIEF_UDP_LEN;
 	at += FT_BRIEF_BTH_LEN;
 
 	*captured = frame->captured - at;

@@ -21,6 +21,7 @@
 enum ft_brief_form { FT_BRIEF_OVER_IPV4, FT_BRIEF_OVER_IPV6, FT_BRIEF_NATIVE };
 
 struct ft_brief {
+	uint32_t ethernet_at; /* of frames over IP */
 	uint32_t ip_at; /* network header, behind it UDP, then the BTH; or the LRH, then the BTH */
 	uint32_t payload_at, payload_length; /* the payload begins within what was captured */
 	/* of the datagram, whose last four bytes are the ICRC: of the frame but for a VCRC, unless that was cut */
@@ -127,6 +128,7 @@ static inline bool ft_brief_find(const struct ft_decode_config *config,
 	if (!ft_brief_link(input, FT_BRIEF_LEAST))
 		return false;
 	brief->form = FT_BRIEF_OVER_IPV4;
+	brief->ethernet_at = 0;
 	brief->ip_at = ft_brief_network(input->bytes);
 	ip = input->bytes + brief->ip_at;
 	if (ft_be16(ip - 2) != 0x0800 || !ft_brief_is_plain_ipv4(ip) || ip[9] != 17)
@@ -148,6 +150,7 @@ static inline bool ft_brief_find_behind(const struct ft_decode_input *input, uin
 	    !ft_brief_is_plain_ipv4(ip))
 		return false;
 	brief->form = FT_BRIEF_OVER_IPV4;
+	brief->ethernet_at = 0;
 	brief->ip_at = ip_at;
 	return ft_brief_datagram(input, ip_at + FT_BRIEF_UDP,
 				 (uint32_t)ft_be16(ip + 2) - FT_BRIEF_UDP, brief);
@@ -156,6 +159,30 @@ static inline bool ft_brief_find_behind(const struct ft_decode_input *input, uin
 /* The same over IPv6. */
 bool ft_brief_find_ipv6(const struct ft_decode_config *config, const struct ft_decode_input *input,
 			struct ft_brief *brief);
+
+/*
+ * How a mirror sent a frame on: in GRE, as it is or behind a header of ERSPAN (RFC 2784, 2890; draft-foschiano-erspan). Of
+ * that what tells sessions apart, and counts their frames.
+ */
+struct ft_brief_mirror {
+	const uint8_t *ip; /* outer header, of IPv4 */
+	uint32_t length;   /* of GRE and ERSPAN: the mirrored frame is behind it */
+	uint8_t kind;      /* enum ft_tunnel_kind */
+	bool has_sequence;
+	uint16_t session;
+	uint32_t key, sequence; /* 0: none */
+};
+
+/* From a GRE header on, `left` bytes captured. False: no such tunnel of an Ethernet frame, or it is cut; `ip` is not filled. */
+bool ft_brief_gre(const uint8_t *gre, uint32_t left, struct ft_brief_mirror *mirror);
+
+/*
+ * The usual form over IPv4, mirrored: in such a tunnel, behind Ethernet with at most one tag and IPv4 in one piece and
+ * without options, with nothing behind it. The mirror may have cut the frame, too.
+ */
+bool ft_brief_find_mirrored(const struct ft_decode_config *config,
+			    const struct ft_decode_input *input, struct ft_brief *brief,
+			    struct ft_brief_mirror *mirror);
 
 /* And native InfiniBand. */
 bool ft_brief_find_native(const struct ft_decode_input *input, struct ft_brief *brief);

@@ -85,7 +85,7 @@ static void are_seen_the_same(const struct ft_item *shortly, const struct ft_pac
 	assert(one.payload_length == other.payload_length);
 }
 
-/* The short way leaves the check key and the DestQP to who asks for them, unless the ICRC is wrong. */
+/* The short way leaves the check key and the DestQP to who asks for them, unless the ICRC is wrong, and says where it is. */
 static void are_the_same(struct ft_item *shortly, const struct ft_item *fully)
 {
 	struct ft_check_key key;
@@ -98,6 +98,7 @@ static void are_the_same(struct ft_item *shortly, const struct ft_item *fully)
 		shortly->dest_qp = ft_item_dest_qp(shortly);
 		shortly->sampled_of = ft_item_unsampled(shortly);
 		shortly->unopened = FT_UNOPENED_NONE;
+		shortly->ethernet_at = 0;
 		shortly->usual = false;
 	}
 	assert(memcmp(shortly, fully, sizeof *fully) == 0);
@@ -111,13 +112,14 @@ static void is_the_same_at_a_glance(const struct ft_decode_config *config,
 	struct ft_parcel parcels[1 + FT_PARCELS_AHEAD] = { 0 };
 	static struct ft_item item;
 	struct ft_glance glance;
+	bool mirrored = false;
 
 	if (!ft_glance_at(config, frame, &glance))
 		return;
 	parcels[0].pair = glance.pair;
 	parcels[0].ip_at = (uint8_t)glance.ip_at;
 	memset(&item, FILL, sizeof item);
-	assert(ft_items_fill_parcels(&item, frame, parcels, 1, config, SEED) == taken);
+	assert(ft_items_fill_parcels(&item, frame, parcels, 1, config, SEED, &mirrored) == taken);
 	assert(taken == 0 || memcmp(&item, shortly, sizeof item) == 0);
 }
 
@@ -141,15 +143,17 @@ static enum way both_ways_agree(const struct ft_decode_config *config,
 		.number = 5,
 	};
 
+	bool mirrored = false;
 	unsigned taken;
 
 	memset(&shortly, FILL, sizeof shortly);
 	memset(&fully, FILL, sizeof fully);
 	memset(&packet, FILL, sizeof packet);
-	taken = ft_items_fill_usual(&shortly, &frame, 1, config, SEED);
+	taken = ft_items_fill_usual(&shortly, &frame, 1, config, SEED, &mirrored);
 	is_the_same_at_a_glance(config, &frame, &shortly, taken);
 	if (taken == 0)
 		return OTHER;
+	assert(mirrored == ((shortly.observed.has & FT_OBSERVED_MIRROR) != 0));
 	assert(!ft_decode(config, input, &packet, &rest));
 	ft_item_fill(&fully, &frame, &packet, 0, SEED);
 	if (shortly.usual)
@@ -192,6 +196,61 @@ static void make_usual(uint8_t *bth, unsigned pick)
 	bth[7] |= 2;
 }
 
+/* What mirrors put in front of a frame: GRE with Ethernet, ERSPAN types I, II and III, with words that may be there. */
+static const struct {
+	uint8_t size, bytes[28];
+} mirrors[] = {
+	{ 4, { 0, 0, 0x65, 0x58 } },
+	{ 8, { 0x20, 0, 0x65, 0x58, 0, 0, 0x12, 0x34 } }, /* OVERLAY */
+	{ 12, { 0x30, 0, 0x65, 0x58, 0, 0, 0x12, 0x34, 0, 0, 0, 9 } },
+	{ 4, { 0, 0, 0x88, 0xbe } },
+	{ 16, { 0x10, 0, 0x88, 0xbe, 0, 0, 1, 7, 0x10, 5, 0x60, 42, 0, 0, 0, 3 } },
+	{ 24, { 0xb0, 0, 0x88, 0xbe, 1, 2, 0, 0, 0, 0, 0, 5, 0xff, 0, 0, 1, 0x10, 5, 0x04, 42 } },
+	{ 20, { 0x10, 0, 0x22, 0xeb, 0, 0, 0, 8, 0x20, 5, 0, 43, 1, 2, 3, 4, 0, 0, 0, 0x10 } },
+	{ 28, { 0x10, 0, 0x22, 0xeb, 0, 0, 0, 8, 0x20, 5, 0, 43, 1, 2, 3, 4, 0, 0, 0, 1 } },
+	{ 16, { 0, 0, 0x22, 0xeb, 0x20, 5, 0, 43, 1, 2, 3, 4, 0, 0, 0x08, 0 } }, /* OF_IP */
+};
+enum { OVERLAY = 1, OF_IP = 8 };
+
+/*
+ * A frame that a mirror sent on, and perhaps cut; a byte of what it put in front may have another bit. `usual`: the frame is
+ * of the usual form over IPv4 and whole.
+ */
+static void in_mirror(const struct ft_decode_config *config, const struct ft_decode_input *inner,
+		      bool usual, unsigned choice, unsigned spoil)
+{
+	const unsigned kind = choice % (sizeof mirrors / sizeof *mirrors);
+	const bool tagged = (choice & 16) != 0, cut = (choice & 32) != 0, spoilt = spoil % 4 == 0;
+	uint32_t held = cut ? inner->captured - inner->captured / 4 : inner->captured;
+	uint32_t front = ETHERNET + (tagged ? TAG : 0) + IPV4, size = mirrors[kind].size + held;
+	uint8_t *wrapped = calloc(1, front + size), *at = wrapped + 12;
+	struct ft_decode_input input = *inner;
+	enum way way;
+
+	assert(wrapped != NULL);
+	if (tagged) {
+		put16(at, 0x8100);
+		at += TAG;
+	}
+	put16(at, 0x0800);
+	at = put_ipv4(at + 2, size, inner->bytes);
+	wrapped[front - IPV4 + 9] = 47;
+	memcpy(at, mirrors[kind].bytes, mirrors[kind].size);
+	memcpy(at + mirrors[kind].size, inner->bytes, held);
+	if (spoilt)
+		wrapped[spoil / 4 % (front + mirrors[kind].size)] ^= (uint8_t)(1u << spoil % 7);
+	input.bytes = wrapped;
+	input.wire = input.captured = front + size;
+	if ((choice & 64) != 0)
+		input.captured -= spoil % (held / 2 + 1);
+	if ((choice & 128) != 0)
+		input.wire += spoil % 5;
+	way = both_ways_agree(config, &input);
+	assert(way != OTHER || !usual || kind == OVERLAY || kind == OF_IP || cut || spoilt ||
+	       (choice & (64 | 128)) != 0);
+	free(wrapped);
+}
+
 /* Ethernet, perhaps a VLAN tag, IPv4 or IPv6, and UDP before the bytes of a frame: its BTH and what follows. */
 static void in_roce(const struct frame_input *frame, unsigned choice, unsigned more)
 {
@@ -228,6 +287,8 @@ static void in_roce(const struct frame_input *frame, unsigned choice, unsigned m
 	way = both_ways_agree(&config, &input);
 	assert(way != OTHER || (choice & 32) == 0);
 	assert(way != DAMAGED || config.check_icrc);
+	in_mirror(&config, &input, (choice & (32 | 2)) == 32 && more % 8 == 0, more / 8,
+		  size + choice);
 	free(wrapped);
 }
 

@@ -114,7 +114,8 @@ struct ft_nccl_glimpse {
 	 */
 	uint32_t since;
 	const struct ft_observed *observed;
-	const struct ft_frame *frame; /* of the usual form, see decode/brief.h */
+	const struct ft_frame *frame; /* of the usual form, see decode/brief.h; over IP, .. */
+	uint32_t ethernet_at;         /* .. its Ethernet header is at this offset */
 };
 
 /* True: seen; false: nothing has happened, ft_nccl_follower_see() it. */

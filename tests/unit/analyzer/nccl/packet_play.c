@@ -147,7 +147,7 @@ bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl
 		.length = seen->length,
 		.payload = seen->payload_length,
 	};
-	const struct ft_nccl_glimpse glimpse = { &key, number, since, &observed, &frame };
+	const struct ft_nccl_glimpse glimpse = { &key, number, since, &observed, &frame, 0 };
 
 	put_body(bytes + headers, seen);
 	memcpy(key.src, seen->ends.src, sizeof key.src);
