@@ -106,6 +106,14 @@ def violations_rows(bench):
     return measured
 
 
+def mirrored_rows(bench):
+    """As switches send frames on, in ERSPAN, against the same frames from a tap."""
+    capture, sent = (bench.make("traffic", "small", "--frames", 1000000, "--flows", 1000, *SLICES, *how)
+                     for how in ([], ["--mirrored"]))
+    pair = bench.against(audit(bench, sent, "small"), audit(bench, capture, "small"))
+    return [per_frame("slices, 1 k flows, in ERSPAN II", "from a tap", pair, 1000000, rows.TOLD)]
+
+
 def two_engines(bench):
     """Both on the wall clock: what two engines save is waiting, not work."""
     if not bench.knows("audit", "--workers"):
@@ -286,6 +294,7 @@ CASES = [
     Case("mtu-4096", "whole frames of MTU 4096, with and without ICRC", payload_rows(4096, 160000)),
     Case("loss", "slices of which a mirror lost some against a complete capture", loss_rows),
     Case("violations", "slices that all violate the map, and frames with wrong ICRCs, against the same as they should be", violations_rows),
+    Case("mirrored", "slices in ERSPAN, as switches send them on, against the same from a tap", mirrored_rows),
     Case("two-engines", "--workers 2 against --workers 1", two_engines),
     Case("nccl", "an audit that follows NCCL against one with --no-nccl, on its traffic and on other", nccl_rows),
     Case("flows", "the flows verb against audit, 1 million flows", flows_rows),

@@ -203,3 +203,25 @@ uint32_t rdma_frame(const struct ends *ends, const struct packet *packet, uint8_
 		*b++ = (uint8_t)(icrc >> 8 * i);
 	return lower + size + ICRC;
 }
+
+uint32_t mirrored_frame(const uint8_t *frame, uint32_t size, uint32_t number,
+			uint8_t mirrored[MIRROR_HEADERS + FRAME_MAX])
+{
+	uint8_t *ip = mirrored + ETHERNET, *gre = ip + IPV4;
+
+	memset(mirrored, 0, MIRROR_HEADERS);
+	mirrored[0] = mirrored[6] = 0x02; /* of nobody, to nobody */
+	mirrored[5] = 1;
+	put16(mirrored + 12, 0x0800);
+	put32(ip, 0x45000000 | (MIRROR_HEADERS - ETHERNET + size));
+	put32(ip + 4, 0x4000); /* do not fragment */
+	put32(ip + 8, 0x402f0000);
+	put32(ip + 12, 0xc0a80001);
+	put32(ip + 16, 0xc0a80002);
+	put16(ip + 10, ip_checksum(ip));
+	put32(gre, 0x100088be);
+	put32(gre + 4, number);
+	put32(gre + 8, 0x10000007); /* version 1, session 7 */
+	memcpy(mirrored + MIRROR_HEADERS, frame, size);
+	return MIRROR_HEADERS + size;
+}

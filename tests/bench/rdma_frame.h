@@ -11,6 +11,7 @@ enum {
 	FRAME_HEADERS_MAX = 14 + 20 + 8 + 12 + 16 + 4, /* an AETH, or an immediate */
 	PAYLOAD_MAX = 4096,
 	FRAME_MAX = FRAME_HEADERS_MAX + PAYLOAD_MAX + 4,
+	MIRROR_HEADERS = 14 + 20 + 8 + 8,
 	FIRST_QP = 256,
 };
 
@@ -62,6 +63,13 @@ struct ends ends_of(const struct site *site, uint32_t flow);
 
 /* The bytes of a packet, whole; returns their number. */
 uint32_t rdma_frame(const struct ends *ends, const struct packet *packet, uint8_t frame[FRAME_MAX]);
+
+/*
+ * `size` bytes of a frame as a switch sends them on, number `number` of its session: Ethernet, IPv4, GRE with a sequence
+ * number, ERSPAN II. Returns how many there are.
+ */
+uint32_t mirrored_frame(const uint8_t *frame, uint32_t size, uint32_t number,
+			uint8_t mirrored[MIRROR_HEADERS + FRAME_MAX]);
 
 /* Invented, but the same in every run. */
 uint64_t mixed(uint64_t x);

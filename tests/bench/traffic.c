@@ -73,6 +73,22 @@ static bool loses(struct writer *writer)
 	return true;
 }
 
+/* As it comes, or as a switch sends it on, which cuts it, too. */
+static void put(const struct writer *writer, const uint8_t *frame, uint32_t size)
+{
+	const struct traffic *traffic = writer->traffic;
+	const uint32_t slice = traffic->slice;
+	uint8_t mirrored[MIRROR_HEADERS + FRAME_MAX];
+
+	if (!traffic->mirrored) {
+		pcap_put(writer->file, now_ns(writer), frame, size, slice);
+		return;
+	}
+	size = mirrored_frame(frame, slice != 0 && slice < size ? slice : size,
+			      (uint32_t)writer->made, mirrored);
+	pcap_put(writer->file, now_ns(writer), mirrored, size, 0);
+}
+
 static void send(struct writer *writer, uint32_t flow, struct packet packet)
 {
 	const struct traffic *traffic = writer->traffic;
@@ -94,7 +110,7 @@ static void send(struct writer *writer, uint32_t flow, struct packet packet)
 	if (loses(writer))
 		writer->lost++;
 	else
-		pcap_put(writer->file, now_ns(writer), frame, size, traffic->slice);
+		put(writer, frame, size);
 	writer->made++;
 }
 

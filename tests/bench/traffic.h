@@ -24,6 +24,7 @@ struct traffic {
 	uint64_t day;
 	double loss;    /* share of the frames that the mirror loses, 0 .. below 1 */
 	uint32_t burst; /* so many in a row, from 1 */
+	bool mirrored;  /* a switch sends on what is kept of each frame, in ERSPAN II; not native */
 	bool damaged;   /* each ICRC is wrong, as behind a mirror that rewrites headers */
 };
 

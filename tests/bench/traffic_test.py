@@ -166,6 +166,24 @@ def damage(generate, folder):
         assert one[:-4] == other[:-4] and one[-4:] != other[-4:]
 
 
+def mirrored(generate, folder):
+    """Of each frame the first bytes, numbered, in a tunnel whose lengths and checksum are right."""
+    def make(*options):
+        path = folder / "mirrored.pcap"
+        subprocess.run([generate, "traffic", "small", path, "--frames", "2000", *options], check=True)
+        return [record[2] for record in records(path)]
+
+    for slice_ in (0, 128):
+        cut = ["--slice", str(slice_)] if slice_ else []
+        plain, sent = make(*cut), make("--mirrored", *cut)
+        assert len(plain) == len(sent) == 2000
+        for number, (one, other) in enumerate(zip(plain, sent)):
+            assert other[50:] == one
+            words = struct.unpack(">10H", other[14:34])
+            assert words[1] == len(other) - 14 and sum(words) % 0xffff == 0
+            assert other[34:42] == struct.pack(">HHI", 0x1000, 0x88be, number)
+
+
 def losses(generate, folder):
     def make(*options):
         path = folder / "lossy.pcap"
@@ -264,6 +282,7 @@ def main():
         legal(sys.argv[1], pathlib.Path(folder))
         checksums(sys.argv[1], pathlib.Path(folder))
         damage(sys.argv[1], pathlib.Path(folder))
+        mirrored(sys.argv[1], pathlib.Path(folder))
         losses(sys.argv[1], pathlib.Path(folder))
         rings(sys.argv[1], pathlib.Path(folder))
 
