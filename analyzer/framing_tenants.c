@@ -1,6 +1,6 @@
 #include "framing_parts.h"
 
-#include "owners.h"
+#include "place_owners.h"
 
 uint32_t ft_framing_tenant_of(const struct ft_map *map, const struct ft_nccl_place *place,
 			      const struct ft_framing_tags *tags, uint64_t ts_ns)
@@ -15,7 +15,7 @@ uint32_t ft_framing_tenant_of(const struct ft_map *map, const struct ft_nccl_pla
 
 /* All places are one tenant's, `*tenant` unless that is FT_NONE, and none was another's before. */
 static bool are_of_one(struct ft_framing *framing, const struct ft_nccl_connection *row,
-		       const struct ft_nccl_party *party, struct ft_owners *owners,
+		       const struct ft_nccl_party *party, struct ft_place_owners *owners,
 		       uint32_t *tenant)
 {
 	const struct ft_framing_tags tags = ft_framing_line_of(framing, row->connection)->tags;
@@ -25,7 +25,7 @@ static bool are_of_one(struct ft_framing *framing, const struct ft_nccl_connecti
 						      row->first_ts_ns);
 
 		if (owner == FT_NONE || (*tenant != FT_NONE && owner != *tenant) ||
-		    !ft_owners_add(owners, &party->places[i], owner))
+		    !ft_place_owners_add(owners, &party->places[i], owner))
 			return false;
 		*tenant = owner;
 	}
@@ -34,7 +34,7 @@ static bool are_of_one(struct ft_framing *framing, const struct ft_nccl_connecti
 
 bool ft_framing_may_mix_tenants(struct ft_framing *framing)
 {
-	struct ft_owners owners = { .seed = framing->marks.seed };
+	struct ft_place_owners owners = { .seed = framing->marks.seed };
 	const struct ft_nccl_connection *row;
 	bool mixed = false;
 
@@ -45,6 +45,6 @@ bool ft_framing_may_mix_tenants(struct ft_framing *framing)
 		mixed = !are_of_one(framing, row, &row->sender, &owners, &tenant) ||
 			!are_of_one(framing, row, &row->receiver, &owners, &tenant);
 	}
-	ft_owners_free(&owners);
+	ft_place_owners_free(&owners);
 	return mixed;
 }

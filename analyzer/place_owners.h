@@ -7,13 +7,14 @@
 #include <nccl/model.h>
 
 /* Whose each place is: addresses and LIDs, as connections of NCCL name them. All zero but for the seed: nobody's. */
-struct ft_owners {
-	struct ft_owner *at;
+struct ft_place_owners {
+	struct ft_place_owner *at;
 	size_t mask, count;
 	uint64_t seed; /* of hashes */
 };
 
 /* False: the place is another tenant's already. A tenant is a number below FT_NONE. Ends the program without memory. */
-bool ft_owners_add(struct ft_owners *owners, const struct ft_nccl_place *place, uint32_t tenant);
+bool ft_place_owners_add(struct ft_place_owners *owners, const struct ft_nccl_place *place,
+			 uint32_t tenant);
 
-void ft_owners_free(struct ft_owners *owners);
+void ft_place_owners_free(struct ft_place_owners *owners);

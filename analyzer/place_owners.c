@@ -1,4 +1,4 @@
-#include "owners.h"
+#include "place_owners.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,20 +9,21 @@
 
 enum { ROOM_LEAST = 64 /* a power of two */ };
 
-struct ft_owner {
+struct ft_place_owner {
 	uint8_t address[16];
 	uint32_t tenant; /* FT_NONE: nobody is here */
 	bool by_lid;
 };
 
-static bool is_at(const struct ft_owner *owner, const uint8_t address[16], bool by_lid)
+static bool is_at(const struct ft_place_owner *owner, const uint8_t address[16], bool by_lid)
 {
 	return owner->by_lid == by_lid &&
 	       memcmp(owner->address, address, sizeof owner->address) == 0;
 }
 
 /* Where the place is, or belongs. */
-static struct ft_owner *find(const struct ft_owners *owners, const uint8_t address[16], bool by_lid)
+static struct ft_place_owner *find(const struct ft_place_owners *owners, const uint8_t address[16],
+				   bool by_lid)
 {
 	size_t at = ft_hash(address, sizeof owners->at->address, owners->seed) & owners->mask;
 
@@ -32,9 +33,9 @@ static struct ft_owner *find(const struct ft_owners *owners, const uint8_t addre
 }
 
 /* For one more: at most half of the room is taken. */
-static void make_room(struct ft_owners *owners)
+static void make_room(struct ft_place_owners *owners)
 {
-	const struct ft_owners before = *owners;
+	const struct ft_place_owners before = *owners;
 	size_t had = before.at == NULL ? 0 : before.mask + 1;
 	size_t room = had == 0 ? ROOM_LEAST : 2 * had;
 
@@ -52,22 +53,23 @@ static void make_room(struct ft_owners *owners)
 	free(before.at);
 }
 
-bool ft_owners_add(struct ft_owners *owners, const struct ft_nccl_place *place, uint32_t tenant)
+bool ft_place_owners_add(struct ft_place_owners *owners, const struct ft_nccl_place *place,
+			 uint32_t tenant)
 {
-	struct ft_owner *owner;
+	struct ft_place_owner *owner;
 
 	make_room(owners);
 	owner = find(owners, place->address, place->by_lid);
 	if (owner->tenant != FT_NONE)
 		return owner->tenant == tenant;
-	*owner = (struct ft_owner){ .tenant = tenant, .by_lid = place->by_lid };
+	*owner = (struct ft_place_owner){ .tenant = tenant, .by_lid = place->by_lid };
 	memcpy(owner->address, place->address, sizeof owner->address);
 	owners->count++;
 	return true;
 }
 
-void ft_owners_free(struct ft_owners *owners)
+void ft_place_owners_free(struct ft_place_owners *owners)
 {
 	free(owners->at);
-	*owners = (struct ft_owners){ .seed = owners->seed };
+	*owners = (struct ft_place_owners){ .seed = owners->seed };
 }
