@@ -211,6 +211,21 @@ static bool is_rest_missing(const struct ft_nccl_moment *moment, int32_t left)
 	       ft_psn_distance(moment->lane->write_end, moment->seen->psn) >= left;
 }
 
+/*
+ * It is known whether the message under way ends with the write that is: by what asked for it, or as those of families A and B
+ * have one request.
+ */
+static bool is_end_known(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_transfer *open = ft_nccl_ring_find(&followed->ring, moment->lane->at);
+	const unsigned of_one = 1u << FT_NCCL_A | 1u << FT_NCCL_B;
+
+	if (followed->families != 0 && (followed->families & ~of_one) == 0)
+		return true;
+	return open != NULL && open->has_cts;
+}
+
 /* Each packet that was missed may have been a message. */
 static void note_hole(struct ft_nccl_moment *moment)
 {
@@ -240,7 +255,8 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment)
 	bool is_hole, is_in_turn;
 
 	moment->turn = ft_nccl_psns_judge(psns, seen->psn);
-	moment->is_behind = moment->turn == FT_NCCL_NEXT || is_rest_missing(moment, -1);
+	moment->is_behind = moment->turn == FT_NCCL_NEXT || is_rest_missing(moment, 0) ||
+			    (is_rest_missing(moment, -1) && is_end_known(moment));
 	is_in_turn = moment->turn == FT_NCCL_NEXT || is_rest_missing(moment, 0);
 	is_hole =
 		!moment->is_behind && moment->turn != FT_NCCL_LATE && moment->turn != FT_NCCL_AGAIN;
