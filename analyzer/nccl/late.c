@@ -244,11 +244,11 @@ static void take_beginning(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_share *share =
 		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
-	uint8_t request;
+	uint8_t request = 0;
 
 	if (share->first.frame != 0 || share->from != seen->psn || seen->length == 0 ||
 	    !ft_nccl_begins(seen->opcode) ||
-	    !ft_nccl_answers(moment->followed, transfer, seen, &request))
+	    (transfer->has_cts && !ft_nccl_answers(moment->followed, transfer, seen, &request)))
 		return;
 	ft_nccl_share_begin(share, seen);
 	ft_nccl_data_write(moment, transfer, request);
