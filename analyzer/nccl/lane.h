@@ -12,9 +12,9 @@ struct ft_nccl_counted {
 	uint32_t psn, msn;
 };
 
-/* Messages that were kept, with data: of a number, and of none; see tally.h. */
+/* Messages that were kept, with data: of a number, and of none; and those of both that ended. See tally.h. */
 struct ft_nccl_tally {
-	uint64_t numbered, others;
+	uint64_t numbered, others, ended;
 };
 
 /* A pair of queue pairs; its number is its position in the connection's lists. */

@@ -27,28 +27,58 @@ void ft_nccl_tally_keep(struct ft_nccl_followed *followed, const struct ft_nccl_
 			tally->numbered++;
 		else if (shares[i].begun)
 			tally->others++;
+		tally->ended += shares[i].ended ? 1 : 0;
 	}
 }
 
-/* What lacks its beginning may be the end of what is listed before. */
-static bool is_apart(const struct ft_nccl_transfer *transfer, const struct ft_nccl_share *share)
+/* A message may have several requests, as one that was asked for did. */
+static bool may_be_several(const struct ft_nccl_followed *followed)
 {
-	return transfer->used && transfer->message.first_frame != 0 && share->used &&
-	       (ft_nccl_has_number(transfer) || share->begun);
+	return followed->ring.request_room > 1;
 }
 
-/* So many messages were on the queue pair, with `straight` ones that all had. */
-static uint64_t count_on(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t straight)
+/* Of a message under way, likewise. What lacks its beginning may be the end of what is listed before. */
+static void add_open(const struct ft_nccl_transfer *transfer, const struct ft_nccl_share *share,
+		     struct ft_nccl_tally *tally)
+{
+	if (!transfer->used || transfer->message.first_frame == 0 || !share->used)
+		return;
+	if (ft_nccl_has_number(transfer))
+		tally->numbered++;
+	else if (share->begun)
+		tally->others++;
+	tally->ended += share->ended ? 1 : 0;
+}
+
+/* So many messages were on the queue pair, without those on the straight way. */
+static uint64_t count_on(const struct ft_nccl_followed *followed, uint8_t lane)
 {
 	const struct ft_nccl_ring *ring = &followed->ring;
-	uint64_t count = followed->lanes[lane].tally.numbered + followed->lanes[lane].tally.others;
+	struct ft_nccl_tally tally = followed->lanes[lane].tally;
 
 	for (uint32_t i = 0; i < ring->slots; i++) {
 		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
 
-		count += is_apart(transfer, ft_nccl_ring_shares(ring, transfer) + lane) ? 1 : 0;
+		add_open(transfer, ft_nccl_ring_shares(ring, transfer) + lane, &tally);
 	}
-	return count + straight;
+	if (!may_be_several(followed))
+		return tally.numbered + tally.others;
+	return tally.numbered > tally.ended ? tally.numbered : tally.ended;
+}
+
+/* As many as one queue pair had, if they share messages; else as many as all of them had together. */
+static uint64_t count_lanes(const struct ft_nccl_followed *followed)
+{
+	bool is_whole = followed->model.split == FT_NCCL_NO && followed->model.devices == 1;
+	uint64_t most = 0, sum = 0;
+
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		uint64_t count = count_on(followed, i);
+
+		most = count > most ? count : most;
+		sum += count;
+	}
+	return is_whole ? sum : most;
 }
 
 void ft_nccl_tally_tell(struct ft_nccl_followed *followed)
@@ -67,14 +97,10 @@ void ft_nccl_tally_tell(struct ft_nccl_followed *followed)
 		others += ft_nccl_has_number(transfer) ? 0 : 1;
 	}
 	model->messages_told = model->messages;
-	if (others == 0 || model->split == FT_NCCL_NO || model->messages < numbered + others)
+	if (others == 0 || model->messages < numbered + others ||
+	    (model->split == FT_NCCL_NO && !may_be_several(followed)))
 		return;
 	straight = model->messages - numbered - others;
-	least = model->messages - others;
-	for (uint8_t i = 0; i < followed->lane_count; i++) {
-		uint64_t count = count_on(followed, i, straight);
-
-		least = count > least ? count : least;
-	}
-	model->messages_told = least;
+	least = count_lanes(followed) + straight;
+	model->messages_told = least > numbered + straight ? least : numbered + straight;
 }
