@@ -190,6 +190,55 @@ static bool is_same_end(const struct ft_nccl_shares *shares)
 	return true;
 }
 
+/* The queue pair has all of a message of one request. */
+static bool is_alone(const struct ft_nccl_share *share)
+{
+	return share->bytes != 0 && ft_nccl_share_is_whole(share) &&
+	       ft_nccl_immediate_orders(share->immdt, (uint32_t)share->bytes) != 0;
+}
+
+bool ft_nccl_are_apart(const struct ft_nccl_shares *shares)
+{
+	uint32_t written = 0;
+	bool has_alone = false;
+
+	if (!is_same_end(shares))
+		return true;
+	for (uint32_t i = 0; i < shares->count; i++) {
+		const struct ft_nccl_share *share = &shares->at[i];
+
+		written += share->used && share->bytes != 0 ? 1 : 0;
+		has_alone = has_alone || (share->used && is_alone(share));
+	}
+	return has_alone && written > 1;
+}
+
+/* What one queue pair brought, by itself. */
+static void add_part(struct ft_nccl_store *store, const struct ft_nccl_message *message,
+		     const struct ft_nccl_share *share, uint32_t lane)
+{
+	const struct ft_nccl_shares alone = { .at = share, .count = 1, .first = lane };
+	struct ft_nccl_request requests[FT_NCCL_REQUESTS_MAX];
+	struct ft_nccl_message part = *message;
+
+	part.packets = share->packets;
+	if (share->first.frame != 0) {
+		part.first_frame = share->first.frame;
+		part.first_ts_ns = share->first.ts_ns;
+	}
+	if (share->ended)
+		part.last_frame = share->imm_frame;
+	part.has_imm = share->ended;
+	ft_nccl_put_immediate(part.imm, share->immdt);
+	part.request_count = requests_of(message, &alone, requests);
+	for (uint8_t i = 0; i < part.request_count; i++) {
+		requests[i].written = share->bytes;
+		requests[i].has_written = part.request_count == 1 && share->begun;
+	}
+	part.requests = requests;
+	ft_nccl_store_add(store, &part, &alone);
+}
+
 static void add_data(struct ft_nccl_store *store, const struct ft_nccl_message *message,
 		     const struct ft_nccl_shares *shares)
 {
@@ -199,9 +248,14 @@ static void add_data(struct ft_nccl_store *store, const struct ft_nccl_message *
 	data.has_k = false;
 	data.cts_frame = 0;
 	data.cts_ts_ns = FT_TS_UNKNOWN;
-	data.has_imm = message->has_imm && is_same_end(shares);
 	if (data.flag == 0)
 		data.protocol = FT_NCCL_PROTOCOL_UNKNOWN;
+	if (ft_nccl_are_apart(shares)) {
+		for (uint32_t i = 0; i < shares->count; i++)
+			if (shares->at[i].used)
+				add_part(store, &data, &shares->at[i], i);
+		return;
+	}
 	data.request_count = requests_of(message, shares, requests);
 	data.requests = requests;
 	ft_nccl_store_add(store, &data, shares);

@@ -6,6 +6,12 @@
 bool ft_nccl_is_adrift(const struct ft_nccl_transfer *transfer);
 
 /*
+ * Queue pairs brought parts of different messages: they end differently, or one is as long as its immediate says, and another
+ * is not empty.
+ */
+bool ft_nccl_are_apart(const struct ft_nccl_shares *shares);
+
+/*
  * A clear-to-send has come of a message that had data before. If it went elsewhere, it is another one's, or forged: its queue pairs
  * may have the message before them yet.
  */
@@ -24,7 +30,8 @@ void ft_nccl_adrift_part(struct ft_nccl_connections *connections, struct ft_nccl
 
 /*
  * A message and data that may have been another one's, kept as two rows: what asked for the message, as if nothing had
- * answered; and the data, of no number. The latter are requests as they were written to, not as they were asked for.
+ * answered; and the data, of no number: a row for each queue pair if they are apart. These are requests as they were written
+ * to, not as they were asked for.
  */
 void ft_nccl_adrift_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
 			const struct ft_nccl_shares *shares);

@@ -164,8 +164,8 @@ static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed
 static struct ft_nccl_shares shares_of(const struct ft_nccl_followed *followed,
 				       const struct ft_nccl_transfer *transfer)
 {
-	struct ft_nccl_shares shares = { ft_nccl_ring_shares(&followed->ring, transfer),
-					 followed->lane_count, false };
+	struct ft_nccl_shares shares = { .at = ft_nccl_ring_shares(&followed->ring, transfer),
+					 .count = followed->lane_count };
 
 	shares.all = ft_nccl_split_is_known(followed) &&
 		     ft_nccl_shares_used(shares.at, shares.count) >= lanes_of(followed);
@@ -269,7 +269,7 @@ static void add_open(const struct ft_nccl_followed *followed, struct ft_nccl_kep
 		struct ft_nccl_shares shares;
 		struct ft_nccl_message message;
 
-		if (!transfer->used || ft_nccl_is_adrift(transfer))
+		if (!transfer->used)
 			continue;
 		message = message_of(followed, transfer);
 		shares = shares_of(followed, transfer);
@@ -281,7 +281,7 @@ static void add_open(const struct ft_nccl_followed *followed, struct ft_nccl_kep
 	}
 }
 
-/* Of those under way, too, what becomes two rows. */
+/* Of those under way, too, what becomes several rows. */
 static void keep_adrift(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
 {
 	for (uint32_t at = 0; at < followed->ring.slots; at++) {
@@ -300,17 +300,16 @@ static int keep_messages(struct ft_nccl_connections *connections, struct ft_nccl
 
 	if (store->most == 0)
 		return 0;
+	for (uint32_t i = 0; i < connections->count; i++)
+		keep_adrift(connections, connections->all[i]);
 	count_open(connections, &open, &part_count);
-	kept->messages = calloc(store->count + 2 * open + 1, sizeof *kept->messages);
+	kept->messages = calloc(store->count + open + 1, sizeof *kept->messages);
 	connections->kept_parts = calloc(part_count + 1, sizeof *parts);
 	if (kept->messages == NULL || connections->kept_parts == NULL)
 		return -ENOMEM;
 	parts = connections->kept_parts;
-	for (uint32_t i = 0; i < connections->count; i++) {
-		add_open(connections->all[i], kept, &parts);
-	}
 	for (uint32_t i = 0; i < connections->count; i++)
-		keep_adrift(connections, connections->all[i]);
+		add_open(connections->all[i], kept, &parts);
 	for (size_t i = 0; i < store->count; i++)
 		kept->messages[kept->message_count++] = store->messages[i];
 	qsort(kept->messages, kept->message_count, sizeof *kept->messages, by_frame);

@@ -16,10 +16,12 @@ static bool may_be_several(const struct ft_nccl_followed *followed,
 static bool is_part(const struct ft_nccl_followed *followed,
 		    const struct ft_nccl_transfer *transfer)
 {
-	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+	const struct ft_nccl_shares shares = { .at = ft_nccl_ring_shares(&followed->ring, transfer),
+					       .count = followed->lane_count };
 
 	return !ft_nccl_has_number(transfer) && followed->model.split != FT_NCCL_NO &&
-	       ft_nccl_shares_used(shares, followed->lane_count) < followed->lane_count;
+	       (ft_nccl_shares_used(shares.at, shares.count) < followed->lane_count ||
+		ft_nccl_are_apart(&shares));
 }
 
 /* What was missed of a message of one request, its immediate tells. */

@@ -89,6 +89,13 @@ static inline void ft_nccl_share_begin(struct ft_nccl_share *share, const struct
 	share->first = ft_nccl_begun_by(seen);
 }
 
+/* The four bytes as on the wire. */
+static inline void ft_nccl_put_immediate(uint8_t imm[4], uint32_t immdt)
+{
+	for (unsigned i = 0; i < 4; i++)
+		imm[i] = (uint8_t)(immdt >> (24 - 8 * i));
+}
+
 /* A first copy of one of the message's packets was in this frame. */
 static inline void ft_nccl_message_reach(struct ft_nccl_message *message, uint64_t frame,
 					 uint64_t ts_ns)

@@ -112,7 +112,7 @@ void ft_nccl_shares_tell(const struct ft_nccl_shares *shares, const struct ft_nc
 		if (!share->used)
 			continue;
 		parts[count++] = (struct ft_nccl_part){
-			.qp_index = i,
+			.qp_index = shares->first + i,
 			.packets = share->packets,
 			.bytes = share->bytes,
 			.has_bytes = has_bytes(share, message->request_count),

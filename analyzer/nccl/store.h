@@ -19,11 +19,12 @@ struct ft_nccl_store {
 
 void ft_nccl_store_free(struct ft_nccl_store *store);
 
-/* What lanes carried of a message: `count` many; `all`: those that it uses are among them. */
+/* What lanes carried of a message: `count` many, from lane `first` on; `all`: those that it uses are among them. */
 struct ft_nccl_shares {
 	const struct ft_nccl_share *at;
 	uint32_t count;
 	bool all;
+	uint32_t first;
 };
 
 void ft_nccl_store_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,

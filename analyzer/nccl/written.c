@@ -158,8 +158,7 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 	if (moment->lane->open && moment->lane->at == message->k)
 		moment->lane->open = moment->lane->writing = false;
 	message->has_imm = true;
-	for (unsigned i = 0; i < 4; i++)
-		message->imm[i] = (uint8_t)(immdt >> (24 - 8 * i));
+	ft_nccl_put_immediate(message->imm, immdt);
 	transfer->immdt = immdt;
 	transfer = ft_nccl_numbered(moment, transfer);
 	message = &transfer->message;
