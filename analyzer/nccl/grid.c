@@ -187,17 +187,12 @@ static uint8_t families_of(const struct ft_nccl_log *log, const struct ft_nccl_g
 
 /*
  * A build of NCCL may have a layout of its own: with room for as many requests in a slot as all have since 2.12, and with the
- * message's number in it, if most of it was captured. Queues of descriptors that others have lack one or the other.
+ * message's number in it, which has to be seen. Queues of descriptors that others have lack one or the other.
  */
 static bool may_be_own_layout(const struct ft_nccl_log *log, const struct ft_nccl_grid *grid)
 {
-	struct ft_nccl_logged first;
-	uint32_t at = 0;
-
 	if (families_with(grid) == 0 || grid->slot_bytes != ENTRIES_MOST * grid->entry_bytes)
 		return false;
-	if (ft_nccl_log_next(log, &at, &first) && first.seen.captured < grid->entry_bytes / 4u * 3)
-		return true;
 	for (uint32_t place = DATA + 4; place + 4 <= grid->entry_bytes; place += 4) {
 		if (counts_at(log, place))
 			return true;

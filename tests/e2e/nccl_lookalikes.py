@@ -81,6 +81,12 @@ def descriptors_with_room(pair, count):
         pair.write(SERVER, 1, i % 8 * 65536, b"", length, length)
 
 
+def descriptors_cut(pair, count):
+    """Likewise, in slices that end before the place where a number would be."""
+    descriptors_with_room(pair, count)
+    pair.frames = [frame._replace(bytes=frame.bytes[:96]) for frame in pair.frames]
+
+
 def short_descriptors(pair, count):
     """Addresses, sizes of 64 bits, keys and a flag, in a ring of as many and as long slots as NCCL's first releases had."""
     address, key = pair.memory[1]
@@ -177,7 +183,7 @@ def storage(pair, count):
         pair.request(SERVER, SEND_ONLY, b"", 16, struct.pack("<IHB", i, 1, 0xd3).ljust(16, b"\0"))
 
 
-PROTOCOLS = (mailbox, rendezvous, descriptors_with_room, short_descriptors, transfer_agent, message_rings, key_value, replicated_log, symmetric_heap, notified,
+PROTOCOLS = (mailbox, rendezvous, descriptors_with_room, descriptors_cut, short_descriptors, transfer_agent, message_rings, key_value, replicated_log, symmetric_heap, notified,
              fast_path, byte_stream, storage)
 
 
