@@ -100,8 +100,13 @@ static enum ft_nccl_verdict read_first(struct ft_nccl_followed *followed,
 	bool is_one =
 		followed->families != 0 && (followed->families & (followed->families - 1)) == 0;
 
-	if (!is_one && !ft_nccl_family_narrow(followed, ft_nccl_cts_fits(write).possible))
-		return FT_NCCL_NOT;
+	if (!is_one) {
+		if (!ft_nccl_family_narrow(followed, ft_nccl_cts_fits(write).possible))
+			return FT_NCCL_NOT;
+		if (followed->model.is_set_up)
+			ft_nccl_family_tell(
+				followed); /* a set-up may leave families whose FIFOs differ */
+	}
 	return ft_nccl_cts_read((enum ft_nccl_family)ft_nccl_family_taken(followed), write, 0,
 				first);
 }

@@ -10,10 +10,10 @@ static const struct ft_nccl_connection *only_one(const struct follow *follow)
 	return follow->kept.connections[0];
 }
 
-static void set_up(struct follow *follow, uint64_t fifo)
+static void set_up_with(struct follow *follow, uint64_t fifo, uint32_t metadata_bytes)
 {
 	const struct set_up set_up = {
-		.metadata_bytes = 3576, /* 2.24 and 2.25 */
+		.metadata_bytes = metadata_bytes,
 		.fifo = fifo,
 		.vni = follow->vni != 0 ? follow->vni : UINT32_MAX,
 		.frames = { follow->frame + 1, follow->frame + 9 },
@@ -22,6 +22,11 @@ static void set_up(struct follow *follow, uint64_t fifo)
 	follow->frame += 9;
 	follow->cts_psn = follow->data_psn = 0;
 	learn_set_up(follow->connections, &set_up);
+}
+
+static void set_up(struct follow *follow, uint64_t fifo)
+{
+	set_up_with(follow, fifo, 3576); /* 2.24 and 2.25 */
 }
 
 static void a_set_up_tells_all_at_once(void **state)
@@ -47,6 +52,31 @@ static void a_set_up_tells_all_at_once(void **state)
 	follow_keep(follow);
 	assert_true(follow_message(follow, 0)->completed);
 	follow_stop(follow);
+}
+
+/* 552 bytes of metadata: of family B, with 8 slots, or C, with 64. The first clear-to-send tells, whichever it is. */
+static void a_family_may_be_known_late(void **state)
+{
+	(void)state;
+	for (uint64_t first = 0; first < 100; first += 9) {
+		struct follow *follow = follow_start('B');
+		const struct ft_nccl_connection *connection;
+
+		set_up_with(follow, FIFO_AT, 552);
+		follow->cts_psn = (uint32_t)first;
+		follow->data_psn = (uint32_t)first * 4;
+		converse(follow, first, 5);
+		follow_keep(follow);
+		connection = only_one(follow);
+		assert_int_equal(connection->found_by, FT_NCCL_BY_METADATA);
+		assert_true(connection->has_family);
+		assert_int_equal(connection->family, FT_NCCL_B);
+		assert_int_equal(connection->fifo.slots, 8);
+		assert_int_equal(connection->cts, 5);
+		assert_int_equal(connection->messages, 5);
+		assert_int_equal(follow->found_count, 0);
+		follow_stop(follow);
+	}
 }
 
 /* Queue pairs are numbered anew when a process starts again. */
@@ -225,6 +255,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_set_up_tells_all_at_once),
+		cmocka_unit_test(a_family_may_be_known_late),
 		cmocka_unit_test(another_set_up_is_another_connection),
 		cmocka_unit_test(set_ups_in_two_overlays_are_two_connections),
 		cmocka_unit_test(a_set_up_in_another_overlay_will_do),
