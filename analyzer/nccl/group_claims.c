@@ -14,6 +14,12 @@ static bool are_of_one_host(const struct ft_nccl_connection *a, const struct ft_
 	return a->has_tcp && b->has_tcp && ft_nccl_is_same_place(&a->connecting, &b->connecting);
 }
 
+/* Cards of one process send to different ones of another, each on its own rail. */
+static bool send_to_one(const struct ft_nccl_connection *a, const struct ft_nccl_connection *b)
+{
+	return ft_nccl_is_same_place(&a->receiver.places[0], &b->receiver.places[0]);
+}
+
 /* claims[from..to) are of one rank. */
 static bool may_be_several(const struct ft_nccl_claim *claims, size_t from, size_t to,
 			   struct ft_nccl_connection *const *connections, const uint32_t *ranks_at)
@@ -21,7 +27,9 @@ static bool may_be_several(const struct ft_nccl_claim *claims, size_t from, size
 	bool crowded = false, one_host = true;
 
 	for (size_t i = from; i < to; i++) {
-		crowded |= ranks_at[claims[i].site] > 1;
+		crowded |= ranks_at[claims[i].site] > 1 ||
+			   (i > from && send_to_one(connections[claims[from].seen],
+						    connections[claims[i].seen]));
 		one_host &= are_of_one_host(connections[claims[from].seen],
 					    connections[claims[i].seen]);
 	}

@@ -20,8 +20,8 @@ static inline bool ft_nccl_is_same_rank(const struct ft_nccl_claim *a,
 }
 
 /*
- * Ranks, sorted by component, rank and site, each once: those at several sites of which one has other ranks, too, are `parted`,
- * unless set-ups name one host. `room`: by site, all 0.
+ * Ranks, sorted by component, rank and site, each once: those at several sites of which one has other ranks, too, or that send
+ * to one address, are `parted`, unless set-ups name one host. `room`: by site, all 0.
  */
 void ft_nccl_claims_part(struct ft_nccl_claim *claims, size_t count,
 			 struct ft_nccl_connection *const *connections, uint32_t *room);

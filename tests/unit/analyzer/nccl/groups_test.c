@@ -274,17 +274,38 @@ static void devices_merged_into_one_are_one_process(void **state)
 	assert_non_null(groups.communicators[0].ring);
 }
 
+/* As the set-ups say, which are of one host. */
 static void a_rank_with_two_addresses_is_one_process(void **state)
 {
 	(void)state;
-	play_connect(&play, 1, 9);
-	play_connect(&play, 2, 9);
+	play_connect(&play, 1, 9)->has_tcp = true;
+	play_connect(&play, 2, 9)->has_tcp = true;
 	play_send(&play, 0, 4, 100);
 	play_send(&play, 1, 4, 100);
 	play_groups(&play, &groups);
 	assert_int_equal(groups.communicators[0].member_count, 2);
 	assert_int_equal(groups.communicators[0].members[0].rank, 4);
 	assert_int_equal(groups.communicators[0].members[0].place_count, 2);
+}
+
+/* Each may be of another communicator: cards of one process send to different ones of another. */
+static void a_rank_at_two_addresses_that_send_to_one_may_be_two(void **state)
+{
+	const struct ft_nccl_connection *one = play_connect(&play, 1, 9);
+	const struct ft_nccl_connection *other = play_connect(&play, 2, 9);
+
+	(void)state;
+	play_send(&play, 0, 4, 100);
+	play_send(&play, 1, 4, 100);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.communicators[0].member_count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_false(groups.communicators[0].members[i].has_rank);
+		assert_int_equal(groups.communicators[0].members[i].place_count, 1);
+	}
+	assert_true(one->sender.has_rank && other->sender.has_rank);
+	assert_int_equal(one->sender.rank, 4);
+	assert_int_equal(other->sender.rank, 4);
 }
 
 static void at_an_address_of_two_ranks_nobody_knows_who_receives(void **state)
@@ -455,6 +476,7 @@ int main(void)
 		cmocka_unit_test(neighbours_with_one_connection_more_leave_channels_unknown),
 		cmocka_unit_test(devices_merged_into_one_are_one_process),
 		cmocka_unit_test(a_rank_with_two_addresses_is_one_process),
+		cmocka_unit_test(a_rank_at_two_addresses_that_send_to_one_may_be_two),
 		cmocka_unit_test(at_an_address_of_two_ranks_nobody_knows_who_receives),
 		cmocka_unit_test(tags_that_are_no_ranks),
 		cmocka_unit_test(one_clear_to_send_of_several_tells_no_rank),
