@@ -323,6 +323,5 @@ void ft_nccl_cts_see(struct ft_nccl_moment *moment)
 	if (moment->turn == FT_NCCL_NEXT)
 		ft_nccl_anew_refute(moment, true);
 	ft_nccl_step(followed, moment->turn == FT_NCCL_NEXT);
-	followed->model.missing_packets -=
-		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
+	followed->lacking -= (uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
 }

@@ -239,6 +239,21 @@ static void note_hole(struct ft_nccl_moment *moment)
 									: FT_NCCL_SLACK_MOST);
 }
 
+/* The sequence goes on behind it; what was left out in front of it is not missing. */
+static void take_psn(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	const uint32_t expected = lane->data.next;
+	const int32_t fewer = ft_nccl_psns_take(&lane->data, moment->seen->psn, moment->turn);
+
+	moment->followed->lacking -= (uint64_t)(int64_t)fewer;
+	if (fewer >= 0 || lane->left_out == 0 || lane->left_out_at != expected ||
+	    ft_psn_distance(moment->seen->psn, lane->left_out_to) <= 0)
+		return;
+	moment->followed->left_out += lane->left_out;
+	lane->left_out = 0;
+}
+
 /* What comes behind the packet, if that is not shown. */
 static void pass(struct ft_nccl_moment *moment)
 {
@@ -250,11 +265,9 @@ static void pass(struct ft_nccl_moment *moment)
 void ft_nccl_data_take(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
-	struct ft_nccl_psns *psns = &moment->lane->data;
-	struct ft_nccl_connection *model = &moment->followed->model;
 	bool is_hole, is_in_turn;
 
-	moment->turn = ft_nccl_psns_judge(psns, seen->psn);
+	moment->turn = ft_nccl_psns_judge(&moment->lane->data, seen->psn);
 	moment->is_behind = moment->turn == FT_NCCL_NEXT || is_rest_missing(moment, 0) ||
 			    (is_rest_missing(moment, -1) && is_end_known(moment));
 	is_in_turn = moment->turn == FT_NCCL_NEXT || is_rest_missing(moment, 0);
@@ -270,13 +283,14 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment)
 		ft_nccl_late_see(moment);
 	else if (!ft_nccl_begins(seen->opcode))
 		go_on(moment);
-	else if (!begin(moment))
+	else if (!begin(moment)) {
+		ft_nccl_leave_out(moment->lane, seen->psn);
 		return;
+	}
 	if (is_hole)
 		moment->followed->numbered = false;
 	ft_nccl_step(moment->followed, is_in_turn);
-	model->missing_packets -=
-		(uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);
+	take_psn(moment);
 	pass(moment);
 	ft_nccl_msn_see(moment);
 }

@@ -126,8 +126,7 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 /* Clear-to-sends that nobody saw would have been acknowledged. */
 static bool may_have_missed(const struct ft_nccl_followed *followed)
 {
-	bool missed = followed->model.missing_packets != 0 || followed->trouble != 0 ||
-		      !followed->has_newest;
+	bool missed = followed->lacking != 0 || followed->trouble != 0 || !followed->has_newest;
 
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		const struct ft_nccl_lane *lane = &followed->lanes[i];

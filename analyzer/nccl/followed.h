@@ -95,7 +95,9 @@ struct ft_nccl_followed {
 	uint64_t steps,
 		trouble; /* packets that were looked at; and when one was out of sequence last, or 0 */
 	uint64_t readable, unreadable; /* clear-to-sends */
-	uint32_t keys[FT_NCCL_KEYS];   /* announced of late, in a ring .. */
+	/* packets that the sequences lack; of those, so many that were seen, but not taken for its own when they came */
+	uint64_t lacking, left_out;
+	uint32_t keys[FT_NCCL_KEYS]; /* announced of late, in a ring .. */
 	uint8_t key_devices[FT_NCCL_KEYS];
 	uint32_t key_count; /* .. as many as ever */
 	uint8_t doubts;     /* that are its: anew.h */

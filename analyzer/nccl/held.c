@@ -75,8 +75,10 @@ void ft_nccl_data_see(struct ft_nccl_moment *moment)
 	uint32_t next = lane->data.next;
 
 	ft_nccl_anew_go_on(moment);
-	if (!ft_nccl_split_admits(moment) || is_alien(lane, moment->seen))
+	if (!ft_nccl_split_admits(moment) || is_alien(lane, moment->seen)) {
+		ft_nccl_leave_out(lane, moment->seen->psn);
 		return;
+	}
 	if (lane->has_odd && !is_held(lane, moment->seen))
 		decide(moment, moment->seen->psn != lane->data.next);
 	ft_nccl_data_take(moment);

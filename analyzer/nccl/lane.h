@@ -53,6 +53,9 @@ struct ft_nccl_lane {
 	uint64_t early_step; /* .. and when it came */
 	bool alien;          /* a write that is none of the connection's is under way .. */
 	uint32_t alien_to;   /* .. until this PSN */
+	/* so many packets were not taken for data of it when they came, while this PSN was the next */
+	uint32_t left_out, left_out_at;
+	uint32_t left_out_to; /* .. up to this PSN */
 	uint64_t early_k;
 	uint64_t cts_k;   /* of the last clear-to-send here .. */
 	uint8_t refused;  /* writes since that were none, each of which may have taken a PSN */
@@ -60,6 +63,20 @@ struct ft_nccl_lane {
 	struct ft_nccl_seen odd, early; /* without payload */
 	struct ft_nccl_tally tally;     /* that it had a part of */
 };
+
+/* A packet was seen, but is not taken: none of the connection's, or its time has not come. */
+static inline void ft_nccl_leave_out(struct ft_nccl_lane *lane, uint32_t psn)
+{
+	if (lane->left_out == 0 || lane->left_out_at != lane->data.next) {
+		lane->left_out = 0;
+		lane->left_out_at = lane->data.next;
+		lane->left_out_to = ft_psn_add(lane->data.next, UINT32_MAX);
+	}
+	if (ft_psn_distance(psn, lane->left_out_to) <= 0)
+		return;
+	lane->left_out_to = psn;
+	lane->left_out++;
+}
 
 /* Of a lane of which is not known where it is: more than is remembered. */
 #define FT_NCCL_SLACK_MOST 4096

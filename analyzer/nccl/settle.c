@@ -14,8 +14,7 @@ static bool misses_packets(const struct ft_nccl_connections *connections)
 	if (connections->is_lossy)
 		return true;
 	for (uint32_t i = 0; i < connections->count; i++)
-		if (!connections->all[i]->given_up &&
-		    connections->all[i]->model.missing_packets != 0)
+		if (!connections->all[i]->given_up && connections->all[i]->lacking != 0)
 			return true;
 	return false;
 }

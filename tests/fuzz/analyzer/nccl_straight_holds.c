@@ -331,7 +331,7 @@ static void are_same_of_several(const struct ft_nccl_lane *a, const struct ft_nc
 static void are_same_models(const struct ft_nccl_connection *a, const struct ft_nccl_connection *b)
 {
 	assert(a->cts == b->cts && a->messages == b->messages);
-	assert(a->payload_bytes == b->payload_bytes && a->missing_packets == b->missing_packets);
+	assert(a->payload_bytes == b->payload_bytes);
 	assert(a->retransmitted_data == b->retransmitted_data);
 	assert(a->retransmitted_cts == b->retransmitted_cts && a->adaptive == b->adaptive);
 	assert(a->imm_content == b->imm_content && a->imm_order == b->imm_order);
@@ -348,6 +348,7 @@ static void are_same(const struct ft_nccl_followed *a, const struct ft_nccl_foll
 	assert(a->newest == b->newest && a->oldest == b->oldest && a->readable == b->readable);
 	assert(a->in_a_row == b->in_a_row && a->by_length == b->by_length);
 	assert(a->steps == b->steps && a->trouble == b->trouble && a->pmtu == b->pmtu);
+	assert(a->lacking == b->lacking && a->left_out == b->left_out);
 	are_same_messages(&a->ring, &b->ring);
 	assert(a->numbered == b->numbered && a->overtaken == b->overtaken && a->ways == b->ways);
 	for (uint8_t i = 0; i < a->lane_count; i++) {
