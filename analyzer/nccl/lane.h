@@ -50,16 +50,16 @@ struct ft_nccl_lane {
 	/* one before its clear-to-send: see faults.h */
 	bool has_early, told;
 	bool calm;           /* nothing was lost or out of order for a while before it .. */
-	uint64_t early_step; /* .. and when it came */
 	bool alien;          /* a write that is none of the connection's is under way .. */
 	uint32_t alien_to;   /* .. until this PSN */
-	/* so many packets were not taken for data of it when they came, while this PSN was the next */
-	uint32_t left_out, left_out_at;
-	uint32_t left_out_to; /* .. up to this PSN */
+	uint64_t early_step; /* .. and when the early one came */
 	uint64_t early_k;
 	uint64_t cts_k;   /* of the last clear-to-send here .. */
 	uint8_t refused;  /* writes since that were none, each of which may have taken a PSN */
 	uint8_t cts_step; /* .. and from one to the next without a hole; 0: not known */
+	/* so many packets were not taken for data of it when they came, while this PSN was the next */
+	uint32_t left_out, left_out_at;
+	uint32_t left_out_to;           /* .. up to this PSN */
 	struct ft_nccl_seen odd, early; /* without payload */
 	struct ft_nccl_tally tally;     /* that it had a part of */
 };
