@@ -17,7 +17,7 @@ static bool is_open(const struct ft_half *half, uint32_t psn)
 
 static bool is_ahead(uint32_t psn, uint32_t expected)
 {
-	return expected != FT_PSN_NONE && ft_psn_within(psn, expected, AHEAD);
+	return expected != FT_PSN_NONE && ft_psn_within(psn, expected, AHEAD + 1);
 }
 
 static enum ft_goes_on elsewhere(uint32_t psn, uint32_t expected)
