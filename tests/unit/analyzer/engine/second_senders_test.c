@@ -52,6 +52,8 @@ struct half {
 	uint64_t begun_frame, begun_ns, last_ns;
 	uint32_t begun_psn;
 	uint8_t opcode;
+	const struct ft_frame
+		*captured; /* the packet it began with; NULL: only its number and time */
 };
 
 struct scene {
@@ -184,7 +186,8 @@ static struct ft_flow *place(struct ft_worker *worker, const struct half *half, 
 	((struct ft_recent *)ft_suspects_recent(worker->suspects, flow))->requests[0] =
 		half->request;
 	if (half->begun_frame != 0)
-		ft_firsts_add(&worker->firsts, ft_flow_number(worker->flows, flow), &begun, &frame);
+		ft_firsts_add(&worker->firsts, ft_flow_number(worker->flows, flow), &begun,
+			      half->captured != NULL ? half->captured : &frame);
 	return flow;
 }
 
@@ -374,6 +377,7 @@ static void cnps_of_a_second_address_are_told(void **state)
 	CNPS("from the peer's address", NOT, stranger->from = OWNER);
 	CNPS("in another VLAN", NOT, stranger->vlan = 7);
 	CNPS("to a queue pair of management", NOT, stranger->qp = owner->qp = 1);
+	CNPS("to the first queue pair that is none", NOTE, stranger->qp = owner->qp = 2);
 	CNPS("to a connection that may lose", NOT, owner->service = FT_UC);
 	CNPS("before it began", NOT, stranger->begun_frame = 2);
 }
@@ -399,6 +403,44 @@ static void they_are_told_in_the_order_of_their_first_frames(void **state)
 	assert_int_equal(found[2].first.frame, 300);
 	assert_null(found[0].frame.bytes); /* it was not kept */
 	assert_int_equal(found[0].frame.number, 150);
+}
+
+/* Datagrams to the same port, which have no owner, and another connection come first in the table. */
+static void the_owner_is_found_among_others(void **state)
+{
+	struct ft_second_sender found[FT_SECOND_SENDERS];
+	struct scene scene = requests;
+	struct bench *bench = *state;
+
+	scene.owner.from = OTHER;
+	scene.owner.service = FT_UD;
+	place(bench->workers[0], &scene.owner, false);
+	scene.owner.service = FT_RC;
+	scene.owner.qp = QP + 5;
+	place(bench->workers[0], &scene.owner, false);
+	scene = requests;
+	stage(bench, &scene);
+	assert_int_equal(look(bench, found), 1);
+	assert_int_equal(found[0].owner->key.src[15], OWNER);
+}
+
+/* Where evidence is written, with its first frame. */
+static void the_first_frame_is_there_if_it_was_kept(void **state)
+{
+	const uint8_t bytes[] = { 0xca, 0xfe };
+	const struct ft_frame frame = {
+		.bytes = bytes, .captured = sizeof bytes, .number = 204, .ts_ns = 50 * MS
+	};
+	struct ft_second_sender found[FT_SECOND_SENDERS];
+	struct scene scene = requests;
+	struct bench *bench = *state;
+
+	assert_int_equal(ft_firsts_keep_frames(&bench->workers[1]->firsts), 0);
+	scene.stranger.captured = &frame;
+	stage(bench, &scene);
+	assert_int_equal(look(bench, found), 1);
+	assert_int_equal(found[0].frame.captured, sizeof bytes);
+	assert_memory_equal(found[0].frame.bytes, bytes, sizeof bytes);
 }
 
 static void a_record_that_began_twice_is_told_once(void **state)
@@ -634,6 +676,9 @@ int main(void)
 		cmocka_unit_test(cnps_of_a_second_address_are_told),
 		cmocka_unit_test_setup_teardown(they_are_told_in_the_order_of_their_first_frames,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_owner_is_found_among_others, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(the_first_frame_is_there_if_it_was_kept, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_record_that_began_twice_is_told_once, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_second_sender_is_told_in_a_sentence, set_up,
