@@ -55,7 +55,8 @@ endfunction()
 
 # ft_holds(NAME LIBRARIES CORPUS sources...): one promise as a function,
 #     void ft_holds(const uint8_t *bytes, size_t size);
-# run over the corpus and random bytes in the tests (NAME), and by libFuzzer with -DFT_FUZZ=ON (fuzz_NAME).
+# run over the corpus and random bytes in the tests (NAME), and by libFuzzer with -DFT_FUZZ=ON (fuzz_NAME). `./dev test` does
+# both with sanitizers, by two compilers, and not without them.
 function(ft_holds name libraries corpus)
 	if(FT_FUZZ)
 		add_executable(fuzz_${name} ${PROJECT_SOURCE_DIR}/tests/fuzz/entry_libfuzzer.c ${ARGN})
@@ -69,5 +70,6 @@ function(ft_holds name libraries corpus)
 		target_compile_options(${name}_holds PRIVATE -UNDEBUG)
 		target_link_libraries(${name}_holds PRIVATE ${libraries})
 		add_test(NAME ${name}_holds COMMAND ${name}_holds ${corpus})
+		set_tests_properties(${name}_holds PROPERTIES LABELS sanitized)
 	endif()
 endfunction()
