@@ -93,6 +93,12 @@ static void datagrams_are_walked_sample_by_sample(void **state)
 		  FLOW(5c,
 		       01) "00000001 00000034 00000002 00000022 00000000 00000022 " IPV4_TCP SAMPLE,
 		  2, 1, FT_OK },
+		{ "samples and records may be empty",
+		  FLOW(20, 00) FLOW(28, 01) "000003e9 00000000 " SAMPLE "00000002 00000000 ", 4, 1,
+		  FT_OK },
+		{ "and end the datagram", SAMPLE FLOW(28, 01) "000003e9 00000000 ", 2, 1, FT_OK },
+		{ "bytes behind the last record are stepped over",
+		  FLOW(60, 01) RAW(34, 22, 00, 22) IPV4_TCP "00000000 " SAMPLE, 2, 2, FT_OK },
 		{ "fewer samples than announced", SAMPLE, 2, 2, FT_SFLOW_BAD_LENGTH },
 		{ "a sample past the datagram", FLOW(ff, 01), 1, 1, FT_SFLOW_BAD_LENGTH },
 		{ "a sample too short for its own header", "00000001 00000004 00000000 ", 1, 1,
@@ -216,6 +222,163 @@ static void a_sample_tells_where_it_was_taken(void **state)
 	assert_int_equal(packet.malformed, FT_IP_SHORT);
 }
 
+/* Offsets of a datagram from an agent with an IPv4 address: its headers, its sample's, what was sampled. */
+enum {
+	SFLOW_AT = 42,
+	SAMPLES_AT = SFLOW_AT + 28,
+	SAMPLED_AT = SAMPLES_AT + 8 + 32 + 8 + 16,
+	DATAGRAM_END = SAMPLED_AT + 36, /* with two bytes of padding */
+	IPV6_MORE = 12,
+};
+
+/* Decoded as captured, of a frame that was `wire` bytes long. */
+static void decode_first(const uint8_t *bytes, uint32_t captured, uint32_t wire,
+			 struct ft_packet *packet, char text[256])
+{
+	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
+	struct ft_decode_input input = { .bytes = bytes,
+					 .captured = captured,
+					 .wire = wire,
+					 .link_type = 1,
+					 .ts_ns = UINT64_MAX };
+	struct ft_decode_rest rest;
+
+	ft_decode(&config, &input, packet, &rest);
+	stack_text(packet, text, 256);
+}
+
+/* The agent's address is an IPv6 one: 12 bytes more stand before the samples. */
+static size_t widen_agent(uint8_t *bytes, size_t size)
+{
+	uint8_t *address = bytes + SFLOW_AT + 8;
+
+	memmove(address + 16, address + 4, size - SFLOW_AT - 12);
+	memset(address, 0xfd, 16);
+	address[-1] = 2;
+	bytes[IP_AT + 3] = (uint8_t)(bytes[IP_AT + 3] + IPV6_MORE);
+	bytes[UDP_AT + 5] = (uint8_t)(bytes[UDP_AT + 5] + IPV6_MORE);
+	return size + IPV6_MORE;
+}
+
+static const struct row one_sample = { .samples = SAMPLE, .count = 1 };
+
+static void the_agent_has_an_address_of_either_kind(void **state)
+{
+	static uint8_t bytes[FRAME_BYTES_MAX];
+	struct ft_packet packet;
+	char text[256];
+	size_t size = build(&one_sample, bytes);
+
+	(void)state;
+	assert_int_equal(size, DATAGRAM_END);
+	size = widen_agent(bytes, size);
+	decode_first(bytes, (uint32_t)size, (uint32_t)size, &packet, text);
+	assert_string_equal(text, stack);
+	assert_int_equal(packet.malformed, FT_OK);
+	assert_int_equal(packet.truncated, FT_COMPLETE);
+	assert_int_equal(packet.tunnels[0].sampling_rate, 0x64);
+
+	bytes[SFLOW_AT + 7] = 3; /* of no kind that there is */
+	decode_first(bytes, (uint32_t)size, (uint32_t)size, &packet, text);
+	assert_string_equal(text, "eth,ipv4,udp");
+	assert_int_equal(packet.malformed, FT_OK);
+	bytes[SFLOW_AT + 7] = 2;
+	bytes[SFLOW_AT + 3] = 4; /* another version */
+	decode_first(bytes, (uint32_t)size, (uint32_t)size, &packet, text);
+	assert_string_equal(text, "eth,ipv4,udp");
+}
+
+/* What the capture cut off is missing, and no fault of the datagram's. */
+static void a_datagram_may_be_cut_anywhere(void **state)
+{
+	for (uint32_t more = 0; more <= IPV6_MORE; more += IPV6_MORE) {
+		static uint8_t bytes[FRAME_BYTES_MAX];
+		size_t size = build(&one_sample, bytes);
+
+		(void)state;
+		if (more != 0)
+			size = widen_agent(bytes, size);
+		for (uint32_t kept = SFLOW_AT; kept < size; kept++) {
+			uint32_t at = kept < SAMPLES_AT + more ? kept : kept - more;
+			struct ft_packet packet;
+			char text[256];
+
+			decode_first(bytes, kept, (uint32_t)size, &packet, text);
+			assert_int_equal(packet.malformed, FT_OK);
+			if (kept < SAMPLES_AT + more)
+				assert_string_equal(text, "eth,ipv4,udp");
+			else if (at < SAMPLED_AT)
+				assert_string_equal(text, "eth,ipv4,udp,sflow5");
+			else
+				assert_ptr_equal(strstr(text, "eth,ipv4,udp,sflow5"), text);
+			if (at < SAMPLED_AT)
+				assert_int_equal(packet.truncated, FT_CUT_SFLOW5);
+			else if (at < SAMPLED_AT + 14)
+				assert_int_equal(packet.truncated, FT_CUT_ETH);
+		}
+	}
+}
+
+/* A datagram that ends before what it announces is broken wherever it ends. */
+static void a_datagram_may_end_anywhere(void **state)
+{
+	for (uint32_t more = 0; more <= IPV6_MORE; more += IPV6_MORE) {
+		static uint8_t bytes[FRAME_BYTES_MAX];
+		size_t size = build(&one_sample, bytes);
+
+		(void)state;
+		if (more != 0)
+			size = widen_agent(bytes, size);
+		for (uint32_t end = SFLOW_AT; end < size; end++) {
+			struct ft_packet packet;
+			char text[256];
+
+			bytes[IP_AT + 3] = (uint8_t)(end - IP_AT);
+			bytes[UDP_AT + 5] = (uint8_t)(end - UDP_AT);
+			decode_first(bytes, end, end, &packet, text);
+			assert_int_equal(packet.malformed, FT_SFLOW_BAD_LENGTH);
+			assert_int_equal(packet.truncated, FT_COMPLETE);
+			assert_string_equal(text, end < SAMPLES_AT + more ? "eth,ipv4,udp"
+									  : "eth,ipv4,udp,sflow5");
+		}
+	}
+}
+
+/* Packets of a frame would multiply. */
+static void a_sampled_datagram_is_not_opened(void **state)
+{
+	static const struct row row = {
+		"sFlow in sFlow",
+		FLOW(80, 01) "00000001 00000058 00000001 00000046 00000000 00000046 " ETH(0800)
+			IPV4(0038, 11)
+				UDP(18c7, 0024) "00000005 00000001 0a000003 00*12 00000001 0000 ",
+		1, 1, FT_OK
+	};
+
+	(void)state;
+	check_only_packet(&row, "eth,ipv4,udp,sflow5,eth,ipv4,udp");
+}
+
+/* As long as a number can say. */
+static void a_frame_of_any_length_may_be_sampled(void **state)
+{
+	static const struct row row = {
+		.samples = FLOW(
+			5c, 01) "00000001 00000034 00000001 ffffffff 00000000 00000022 " IPV4_TCP,
+		.count = 1,
+	};
+	static uint8_t bytes[FRAME_BYTES_MAX];
+	uint32_t size = (uint32_t)build(&row, bytes);
+	struct ft_packet packet;
+	char text[256];
+
+	(void)state;
+	decode_first(bytes, size, size, &packet, text);
+	assert_string_equal(text, stack);
+	assert_int_equal(packet.malformed, FT_OK);
+	assert_int_equal(packet.tunnels[0].frame_length, UINT32_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +386,11 @@ int main(void)
 		cmocka_unit_test(the_header_may_be_of_another_link),
 		cmocka_unit_test(no_more_than_64_are_walked),
 		cmocka_unit_test(a_sample_tells_where_it_was_taken),
+		cmocka_unit_test(the_agent_has_an_address_of_either_kind),
+		cmocka_unit_test(a_datagram_may_be_cut_anywhere),
+		cmocka_unit_test(a_datagram_may_end_anywhere),
+		cmocka_unit_test(a_sampled_datagram_is_not_opened),
+		cmocka_unit_test(a_frame_of_any_length_may_be_sampled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
