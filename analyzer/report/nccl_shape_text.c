@@ -198,6 +198,16 @@ static void say_paths(struct ft_page *page, const struct ft_nccl_report *nccl,
 	free(paths.text);
 }
 
+/* Of one channel at least. */
+static bool has_paths(const struct ft_nccl_communicator *row)
+{
+	for (size_t i = 0; i < row->channel_count; i++) {
+		if (row->channels[i].ring_count > 0)
+			return true;
+	}
+	return false;
+}
+
 /* All that has a name there is sends and receives. */
 static bool are_sends(const struct ft_nccl_report *nccl, const struct ft_nccl_communicator *row)
 {
@@ -220,7 +230,7 @@ void ft_nccl_shape_text(struct ft_page *page, const struct ft_nccl_report *nccl,
 {
 	if (row->ring != NULL && row->member_count > 0)
 		say_ring(page, row);
-	else if (row->channel_count > 0 && row->channels[0].ring_count > 0)
+	else if (has_paths(row))
 		say_paths(page, nccl, row);
 	else if (row->tree_count == 0 && row->distance_count == 0 && are_sends(nccl, row))
 		ft_page_row(page, "", "sends and receives");
