@@ -179,14 +179,15 @@ static void fill_verdict(struct ft_report_flow *row, const struct ft_detail *det
 static void fill_unsettled(struct ft_report_flow *row, const struct ft_flow_share *share,
 			   const struct ft_flow *whole)
 {
-	struct ft_unsettled own = ft_tracker_unsettled(share->tracker, whole);
+	struct ft_unsettled own = ft_tracker_unsettled(share->tracker, whole), asked;
 
 	row->gaps_open += own.open;
 	row->mirror_lost += own.mirror_lost;
-	if (whole->peer != 0)
-		row->mirror_lost +=
-			ft_tracker_unsettled(share->tracker, ft_flow_at(share->flows, whole->peer))
-				.peer_lost;
+	if (whole->peer == 0)
+		return;
+	asked = ft_tracker_unsettled(share->tracker, ft_flow_at(share->flows, whole->peer));
+	row->gaps_open += asked.peer_open;
+	row->mirror_lost += asked.peer_lost;
 }
 
 void ft_flow_row_add(struct ft_report_flow *row, struct ft_framing_told told)

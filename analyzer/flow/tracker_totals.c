@@ -257,11 +257,13 @@ struct ft_unsettled ft_tracker_unsettled(const struct ft_tracker *tracker,
 		const struct ft_span *span = ft_span_at(&tracker->spans, number);
 		struct ft_span_outcome outcome = ft_outcome_of(tracker, flow, span);
 
-		if (ft_span_is_answer(span) && span->kind != FT_SPAN_SKIPPED)
+		if (ft_span_is_answer(span) && span->kind != FT_SPAN_SKIPPED) {
 			unsettled.peer_lost += outcome.lost;
-		else
+			unsettled.peer_open += outcome.open;
+		} else {
 			unsettled.mirror_lost += outcome.lost;
-		unsettled.open += outcome.open;
+			unsettled.open += outcome.open;
+		}
 		number = span->next;
 	}
 	return unsettled;

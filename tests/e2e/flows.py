@@ -387,6 +387,15 @@ class Properties(WithFolder):
             for quiet in ("retransmitted", "fabric_lost", "reordered", "gaps_open"):
                 self.assertEqual(row[quiet], 0, (key, quiet))
 
+    def test_a_response_that_may_yet_come_is_missing_from_the_half_that_responds(self):
+        there, back = roce.Half("10.0.0.1", "10.0.0.2", 0x22), roce.Half("10.0.0.2", "10.0.0.1", 0x11)
+        frames = [frame for n in range(100) for frame in (there.write(n, ident=n), back.answer(n, msn=n + 1, ident=n))]
+        frames += [there.read(100, 0x7f0000000000, 3 * 1024), back.response(100, "first", bytes(1024))]
+        frames += [back.response(102, "last", bytes(1024))]  # and 101 is not here, less than a millisecond before the end
+        rows = flows_of(roce.capture(self.folder / "late.pcap", [(10**18 + 10_000 * i, frame) for i, frame in enumerate(frames)]))
+        self.assertEqual([(row["dest_qp"], row["gaps_open"], row["mirror_lost"]) for row in rows["flows"]],
+                         [(0x22, 0, 0), (0x11, 1, 0)])
+
     def test_what_the_rows_lost_is_what_the_coverage_says(self):
         for capture in self.CAPTURES[2:]:
             for share in (3, 10, 30):

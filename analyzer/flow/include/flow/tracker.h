@@ -226,7 +226,8 @@ struct ft_tracker_totals ft_tracker_totals_but(const struct ft_tracker *tracker,
 struct ft_unsettled {
 	uint64_t mirror_lost; /* of this half, not yet in any step */
 	uint64_t peer_lost;   /* responses of its peer, likewise */
-	uint64_t open;        /* PSNs missing for which nothing is known */
+	uint64_t open;        /* PSNs missing of this half for which nothing is known */
+	uint64_t peer_open;   /* responses of its peer, likewise */
 };
 
 /* Of one record; all zero where nothing is missing. Changes nothing, and tells the evidence nothing. */
