@@ -125,7 +125,7 @@ static int read_opensm(struct loading *loading, const struct ft_bytes *bytes)
 	int failed;
 
 	ft_opensm_read(&opensm, &loading->builder, 0, loading->files->allow_both_pkeys,
-		       (char *)bytes->at, bytes->size);
+		       (const char *)bytes->at, bytes->size);
 	loading->builder.errors = 0; /* what OpenSM gets wrong is the map's content, no refusal */
 	failed = read_topologies(loading);
 	ft_opensm_finish(&opensm, loading->files->topology_count != 0);

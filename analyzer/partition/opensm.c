@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_PIECE = 4094 };
-
 static const char blanks[] = " \t\n";
+
+#define LONG_LINE       " (the line has more than 4094 bytes and is read in pieces)"
+#define SEMICOLON_FIRST " (the line begins with ';', and OpenSM reads on in what is left of others)"
 
 void ft_opensm_say(struct ft_opensm *opensm, enum ft_diagnostic_severity severity, const char *code,
 		   const char *format, ...)
@@ -23,6 +24,9 @@ void ft_opensm_say(struct ft_opensm *opensm, enum ft_diagnostic_severity severit
 
 void ft_opensm_fail(struct ft_opensm *opensm, const char *code, const char *format, ...)
 {
+	struct why {
+		const char *code, *remark;
+	} why = { code, "" };
 	char text[160];
 	va_list arguments;
 
@@ -30,11 +34,12 @@ void ft_opensm_fail(struct ft_opensm *opensm, const char *code, const char *form
 	vsnprintf(text, sizeof text, format, arguments);
 	va_end(arguments);
 	opensm->failed = true;
-	ft_opensm_say(opensm, FT_ERROR, opensm->long_line ? "line-too-long" : code,
-		      "OpenSM drops the whole file here: %s%s", text,
-		      opensm->long_line
-			      ? " (the line has more than 4094 bytes and is read in pieces)"
-			      : "");
+	if (opensm->long_line)
+		why = (struct why){ "line-too-long", LONG_LINE };
+	else if (opensm->semicolon_first)
+		why = (struct why){ "semicolon-first", SEMICOLON_FIRST };
+	ft_opensm_say(opensm, FT_ERROR, why.code, "OpenSM drops the whole file here: %s%s", text,
+		      why.remark);
 }
 
 static char *strip(char *text)
@@ -122,76 +127,79 @@ static char *open_definition(struct ft_opensm *opensm, char *text)
 }
 
 /*
- * A line that begins with ';' ends the definition only if that is all there is: ";" and a line feed,
- * or blanks and ";" at the end of the file. Else OpenSM goes on reading at a wrong place, and fails.
+ * What stands before a ';', or the end; returns where OpenSM goes on, NULL if there is nothing more.
+ * Where nothing stands before it, OpenSM steps over the ';', takes what is behind it, and goes on one
+ * byte behind the end of that, where it may find what is left of an earlier piece.
  */
-static void note_semicolon(struct ft_opensm *opensm, const char *line, const char *semicolon)
+static char *read_part(struct ft_opensm *opensm, char *text)
 {
-	const char *all_there_is = semicolon == line ? "\n" : "";
+	char *semicolon = strchr(text, ';'), *end = semicolon;
 
-	if (strcmp(semicolon + 1, all_there_is) == 0)
-		ft_opensm_say(opensm, FT_WARNING, "semicolon-first",
-			      "a line that begins with ';' is taken only because nothing else "
-			      "stands in it");
-	else
-		ft_opensm_fail(opensm, "semicolon-first", "a line begins with ';'");
+	if (semicolon != NULL)
+		*semicolon = '\0';
+	if (semicolon == text) {
+		text++;
+		end = text + strlen(text);
+	}
+	if (opensm->open == SIZE_MAX)
+		text = open_definition(opensm, text);
+	if (!opensm->failed)
+		read_items(opensm, text);
+	if (semicolon == NULL || opensm->failed)
+		return NULL;
+	opensm->open = SIZE_MAX;
+	return end + 1;
 }
 
-static void read_piece(struct ft_opensm *opensm, char *text)
+static void read_piece(struct ft_opensm *opensm)
 {
-	const char *line = text;
-	char *end;
+	char *text = opensm->piece + strspn(opensm->piece, blanks);
 
-	for (text += strspn(text, blanks); *text != '\0'; text += strspn(text, blanks)) {
-		if (opensm->open != SIZE_MAX && *text == ';')
-			note_semicolon(opensm, line, text);
-		else if (opensm->open == SIZE_MAX)
-			text = open_definition(opensm, text);
-		if (opensm->failed)
-			return;
-		end = strchr(text, ';');
-		if (end != NULL)
-			*end = '\0';
-		read_items(opensm, text);
-		if (end == NULL || opensm->failed)
-			return;
-		opensm->open = SIZE_MAX;
-		text = end + 1;
+	opensm->semicolon_first = *text == ';' && opensm->open != SIZE_MAX;
+	while (text != NULL && *text != '\0') {
+		text = read_part(opensm, text);
+		if (text != NULL)
+			text += strspn(text, blanks);
 	}
+	if (opensm->semicolon_first && !opensm->failed)
+		ft_opensm_say(opensm, FT_WARNING, "semicolon-first",
+			      "a line begins with ';': OpenSM would drop the whole file if an "
+			      "earlier line were another one");
 }
 
 /* The end of the piece that begins at `text`: behind its line feed, or where it is cut. */
-static char *piece_end(char *text, char *end)
+static const char *piece_end(const char *text, const char *end)
 {
-	char *feed = memchr(text, '\n', (size_t)(end - text));
-	char *stop = feed != NULL ? feed + 1 : end;
+	const char *feed = memchr(text, '\n', (size_t)(end - text));
+	const char *stop = feed != NULL ? feed + 1 : end;
 
-	return stop - text > LONGEST_PIECE ? text + LONGEST_PIECE : stop;
+	return stop - text > FT_OPENSM_PIECE ? text + FT_OPENSM_PIECE : stop;
 }
 
-static void read_pieces(struct ft_opensm *opensm, char *text, char *end)
+static void read_pieces(struct ft_opensm *opensm, const char *text, const char *end)
 {
 	bool whole = true; /* the piece before ended its line */
 
-	for (char *next; text < end && !opensm->failed; text = next) {
-		char kept, *comment;
+	/* nobody knows what is behind the first lines: no definition, as a rule */
+	memset(opensm->piece, '?', sizeof opensm->piece - 1);
+	for (const char *next; text < end && !opensm->failed; text = next) {
+		char *comment;
 
 		next = piece_end(text, end);
-		kept = *next;
-		*next = '\0';
-		comment = strchr(text, '#');
+		memcpy(opensm->piece, text, (size_t)(next - text));
+		opensm->piece[next - text] = '\0';
+		comment = strchr(opensm->piece, '#');
 		if (comment != NULL)
 			*comment = '\0';
 		opensm->origin.line += whole;
 		opensm->long_line = !whole || (next < end && next[-1] != '\n');
 		whole = next[-1] == '\n';
-		read_piece(opensm, text);
-		*next = kept;
+		read_piece(opensm);
 	}
 }
 
 void ft_opensm_read(struct ft_opensm *opensm, struct ft_builder *builder, uint32_t file,
-		    bool allow_both, char *text, size_t size)
+		    bool allow_both, const char *text, size_t size)
 {
 	*opensm = (struct ft_opensm){
 		.builder = builder,

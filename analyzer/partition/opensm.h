@@ -7,8 +7,12 @@
 /*
  * OpenSM's partitions.conf, read as OpenSM 3.3 reads it, mistakes included: one error anywhere and
  * the whole file counts for nothing (verdict FT_MAP_FAIL_OPEN). Text as the parser sees it comes in
- * pieces: physical lines of at most 4094 bytes, each ended by '#' if it has one.
+ * pieces: physical lines of at most 4094 bytes, each ended by '#' if it has one. They are read into
+ * one buffer, and what a piece leaves of earlier, longer ones matters behind a line that begins with
+ * ';': OpenSM goes on reading one byte behind the end of such a line.
  */
+enum { FT_OPENSM_PIECE = 4094 };
+
 struct ft_opensm_partition {
 	uint16_t base;
 	bool generated;         /* the number is OpenSM's own choice */
@@ -37,13 +41,15 @@ struct ft_opensm {
 	size_t open;                  /* partition whose definition is open; SIZE_MAX: none */
 	enum ft_membership defmember; /* of the open definition */
 	uint16_t last_generated;
-	bool long_line; /* the line being read was cut into pieces */
-	bool failed;    /* OpenSM stops reading here */
+	bool long_line;                  /* the line being read was cut into pieces */
+	bool semicolon_first;            /* the piece being read begins with ';' */
+	bool failed;                     /* OpenSM stops reading here */
+	char piece[FT_OPENSM_PIECE + 2]; /* .. being read, its NUL, and what is left of others */
 };
 
-/* Parse the bytes; they are changed. The result waits in *opensm for ft_opensm_finish(). */
+/* Parse the bytes. The result waits in *opensm for ft_opensm_finish(). */
 void ft_opensm_read(struct ft_opensm *opensm, struct ft_builder *builder, uint32_t file,
-		    bool allow_both, char *text, size_t size);
+		    bool allow_both, const char *text, size_t size);
 
 /* After the topology is known: cross-check, and give the effective map to the builder. Releases. */
 void ft_opensm_finish(struct ft_opensm *opensm, bool topology);
@@ -62,7 +68,7 @@ bool ft_opensm_abbreviates(const char *word, const char *whole);
 void ft_opensm_note_abbreviation(struct ft_opensm *opensm, const char *code, const char *word,
 				 const char *whole);
 
-/* A word and the value behind '=' (NULL: none), white space stripped. Both lie in the text. */
+/* A word and the value behind '=' (NULL: none), white space stripped. Both lie in the piece. */
 struct ft_opensm_token {
 	char *name, *value;
 };
