@@ -25,21 +25,30 @@ static struct ft_opensm_partition *find_base(struct ft_opensm *opensm, uint16_t 
 	return find(opensm, &opensm->bases, &base, sizeof base);
 }
 
-/* The first of that name. */
+/* The first of that name in OpenSM's table. */
 static struct ft_opensm_partition *find_name(struct ft_opensm *opensm, const char *name)
 {
 	return find(opensm, &opensm->names, name, strlen(name));
 }
 
+/* That table's keys are P_Keys in the byte order of the wire, as a little-endian host reads them. */
+static uint16_t place_in_table(uint16_t base)
+{
+	return (uint16_t)(base << 8 | base >> 8);
+}
+
 static void index_partition(struct ft_opensm *opensm, uint16_t base, const char *name)
 {
+	const struct ft_opensm_partition *first = name != NULL ? find_name(opensm, name) : NULL;
 	uint32_t number = (uint32_t)opensm->partitions.count - 1;
 	const char *key = ft_builder_text(opensm->builder, (const char *)&base, sizeof base);
 	bool failed = key == NULL || name == NULL ||
 		      ft_keys_insert(&opensm->bases, key, sizeof base, number) != 0;
 
-	if (!failed && find_name(opensm, name) == NULL)
+	if (!failed && first == NULL)
 		failed = ft_keys_insert(&opensm->names, name, strlen(name), number) != 0;
+	else if (!failed && place_in_table(base) < place_in_table(first->base))
+		ft_keys_set(&opensm->names, name, strlen(name), number);
 	opensm->builder->out_of_memory |= failed;
 }
 
@@ -87,14 +96,12 @@ static struct ft_opensm_partition *define_by_name(struct ft_opensm *opensm, cons
 	struct ft_opensm_partition *partition = NULL;
 	uint16_t base;
 
-	if (strcmp(name, "Default") == 0) {
-		partition = find_base(opensm, FT_PKEY_DEFAULT);
-		return partition != NULL ? partition : add_partition(opensm, FT_PKEY_DEFAULT, name);
-	}
 	if (name[0] != '\0')
 		partition = find_name(opensm, name);
 	if (partition != NULL)
 		return partition;
+	if (strcmp(name, "Default") == 0)
+		return add_partition(opensm, FT_PKEY_DEFAULT, name);
 	base = generate_base(opensm);
 	if (base == 0) {
 		ft_opensm_fail(opensm, "no-pkey-left", "all P_Keys are taken");
