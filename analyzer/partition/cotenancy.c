@@ -13,10 +13,9 @@ struct pair {
 
 static bool owns(const struct ft_map *map, uint32_t port, uint32_t tenant, int64_t ts_ns)
 {
-	static const struct ft_segment_tags untagged = { 0 };
 	struct ft_tenants owners = ft_tenants_owning(map, port, 0, ts_ns);
 	struct ft_segment_place place = ft_place_of_endpoint(map, port);
-	struct ft_tenants listed = ft_tenants_at(map, &place, &untagged, ts_ns);
+	struct ft_tenants listed = ft_tenants_listing(map, &place, ts_ns);
 
 	return (owners.kind != FT_NOBODY && ft_tenants_hold(&owners, tenant)) ||
 	       ft_tenants_hold(&listed, tenant);

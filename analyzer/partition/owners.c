@@ -249,14 +249,13 @@ static bool add_owner(void *with, uint32_t tenant)
 size_t ft_map_owners(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, uint32_t *tenants,
 		     size_t room)
 {
-	static const struct ft_segment_tags untagged = { 0 };
 	struct ft_tenants set = ft_tenants_owning(map, endpoint, 0, ts_ns);
 	struct owner_list list = { .set = &set, .tenants = tenants, .room = room };
 
 	if (set.kind == FT_NOBODY && endpoint != FT_NONE) {
 		struct ft_segment_place place = ft_place_of_endpoint(map, endpoint);
 
-		set = ft_tenants_at(map, &place, &untagged, ts_ns);
+		set = ft_tenants_listing(map, &place, ts_ns);
 	}
 	ft_tenants_visit(&set, add_owner, &list);
 	return list.count;

@@ -210,14 +210,20 @@ struct ft_tenants ft_tenants_at(const struct ft_map *map, const struct ft_segmen
 {
 	struct ft_tenants set = { .map = map, .ts_ns = ts_ns, .place = *place, .tags = *tags };
 	struct walk here = { .map = map, .tags = tags, .ts_ns = ts_ns, .visit = is_there };
+
+	if (!visit_levels(&here, place, &set.level))
+		return ft_tenants_listing(map, place, ts_ns);
+	set.kind = FT_HERE;
+	return set;
+}
+
+struct ft_tenants ft_tenants_listing(const struct ft_map *map, const struct ft_segment_place *place,
+				     int64_t ts_ns)
+{
+	struct ft_tenants set = { .map = map, .ts_ns = ts_ns, .place = *place };
 	struct walk elsewhere = { .map = map, .ts_ns = ts_ns, .visit = is_there };
 
-	if (visit_levels(&here, place, &set.level))
-		set.kind = FT_HERE;
-	else if (visit_levels(&elsewhere, place, &set.level))
-		set.kind = FT_ELSEWHERE;
-	else
-		set.kind = FT_NOBODY;
+	set.kind = visit_levels(&elsewhere, place, &set.level) ? FT_ELSEWHERE : FT_NOBODY;
 	return set;
 }
 

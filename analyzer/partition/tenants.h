@@ -54,6 +54,10 @@ struct ft_tenants ft_tenants_of_group(const struct ft_map *map, uint16_t base);
 struct ft_tenants ft_tenants_at(const struct ft_map *map, const struct ft_segment_place *place,
 				const struct ft_segment_tags *tags, int64_t ts_ns);
 
+/* Who lists the place by an address, whatever the tags: of whom it is when no frame is in question. */
+struct ft_tenants ft_tenants_listing(const struct ft_map *map, const struct ft_segment_place *place,
+				     int64_t ts_ns);
+
 /* The tenant of ft_tenants_at() if the place is at home there with this one alone, else FT_NONE. */
 uint32_t ft_tenant_at_home(const struct ft_map *map, const struct ft_segment_place *place,
 			   const struct ft_segment_tags *tags, int64_t ts_ns);

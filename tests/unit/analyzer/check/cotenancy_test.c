@@ -68,7 +68,8 @@ static void conflicts_are_found_at_their_first_instant(void **state)
 
 static const struct ft_declared segments = {
 	TENANTS({ .name = "red", .class = FT_CUSTOMER, APART(GREEN) },
-		{ .name = "green", .class = FT_CUSTOMER, APART(RED) }),
+		{ .name = "green", .class = FT_CUSTOMER, APART(RED) },
+		{ .name = "ops", .class = FT_MANAGEMENT }),
 	PORTS({ .host = "r",
 		.has_ip = true,
 		.ip = { IPV4(10, 0, 1, 1), 128 },
@@ -82,7 +83,9 @@ static const struct ft_declared segments = {
 		.mac = { 4 },
 		.leaf = "leaf1" }),
 	SEGMENTS({ .name = "red", .tenant = RED, ALWAYS(VLAN(1), HOST("r")) },
-		 { .name = "green", .tenant = GREEN, ALWAYS(VLAN(2), NET(10, 0, 2, 0, 24)) }),
+		 { .name = "green", .tenant = GREEN, ALWAYS(VLAN(2), NET(10, 0, 2, 0, 24)) },
+		 /* fits frames without a tag, which says nothing of whose the ports are */
+		 { .name = "ops", .tenant = 2, ALWAYS(NET(10, 0, 0, 0, 8)) }),
 };
 
 static void segments_list_ports_by_host_or_address(void **state)
