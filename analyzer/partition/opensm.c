@@ -96,19 +96,18 @@ static void read_header(struct ft_opensm *opensm, char *header)
 	json_decref(flags.json);
 }
 
-/* item, item … of one piece, up to ';' or its end */
-static void read_items(struct ft_opensm *opensm, char *items)
+/* item, item … of one piece, up to ';' or its end. Returns what OpenSM leaves of them, or NULL. */
+static char *read_items(struct ft_opensm *opensm, char *items)
 {
 	struct ft_opensm_token item;
 
 	while (!opensm->failed && ft_opensm_take(&items, ',', &item)) {
-		if (strcmp(item.name, "mgid") == 0) {
-			ft_opensm_group(opensm, item.value, items);
-			return;
-		}
+		if (strcmp(item.name, "mgid") == 0)
+			return ft_opensm_group(opensm, item.value, items);
 		if (item.name[0] != '\0')
 			ft_opensm_item(opensm, &item);
 	}
+	return NULL;
 }
 
 /* The header before ':'; returns what is behind it, or NULL. */
@@ -133,7 +132,7 @@ static char *open_definition(struct ft_opensm *opensm, char *text)
  */
 static char *read_part(struct ft_opensm *opensm, char *text)
 {
-	char *semicolon = strchr(text, ';'), *end = semicolon;
+	char *semicolon = strchr(text, ';'), *end = semicolon, *left = NULL;
 
 	if (semicolon != NULL)
 		*semicolon = '\0';
@@ -144,11 +143,11 @@ static char *read_part(struct ft_opensm *opensm, char *text)
 	if (opensm->open == SIZE_MAX)
 		text = open_definition(opensm, text);
 	if (!opensm->failed)
-		read_items(opensm, text);
+		left = read_items(opensm, text);
 	if (semicolon == NULL || opensm->failed)
 		return NULL;
 	opensm->open = SIZE_MAX;
-	return end + 1;
+	return left != NULL ? left : end + 1;
 }
 
 static void read_piece(struct ft_opensm *opensm)

@@ -86,8 +86,11 @@ void ft_opensm_flag(struct ft_opensm *opensm, const struct ft_opensm_token *toke
 bool ft_opensm_group_flag(struct ft_opensm *opensm, const struct ft_opensm_token *token,
 			  struct ft_opensm_flags *flags);
 
-/* "mgid=…" and the rest of its line. */
-void ft_opensm_group(struct ft_opensm *opensm, const char *mgid, char *rest);
+/*
+ * "mgid=…" and the rest of its line, or NULL. Returns NULL, or what of the rest OpenSM has not read:
+ * it gives up at what is no multicast address.
+ */
+char *ft_opensm_group(struct ft_opensm *opensm, const char *mgid, char *rest);
 
 /* The partition a header names, found or made; NULL: it failed. */
 struct ft_opensm_partition *ft_opensm_define(struct ft_opensm *opensm,

@@ -192,11 +192,8 @@ static bool set_pkey(uint8_t mgid[16], uint16_t base)
 }
 
 static const char *why_not_made(const struct ft_opensm_partition *partition,
-				const struct ft_opensm_flags *group, const char *text,
-				uint8_t mgid[16])
+				const struct ft_opensm_flags *group, uint8_t mgid[16])
 {
-	if (text == NULL || inet_pton(AF_INET6, text, mgid) != 1 || mgid[0] != 0xff)
-		return "mgid-invalid";
 	if (!set_pkey(mgid, partition->base))
 		return "mgid-pkey-mismatch";
 	if (group->mtu >= 0 && partition->mtu >= 0 && group->mtu != partition->mtu)
@@ -217,23 +214,33 @@ static void add_group(struct ft_opensm_partition *partition, const uint8_t mgid[
 	json_array_append_new(json_object_get(partition->flags, "mgid"), group);
 }
 
-void ft_opensm_group(struct ft_opensm *opensm, const char *mgid, char *rest)
+static void note_not_made(struct ft_opensm *opensm, const char *code, const char *mgid)
+{
+	ft_opensm_say(opensm, FT_WARNING, code, "OpenSM does not make the group \"%.50s\"", mgid);
+}
+
+char *ft_opensm_group(struct ft_opensm *opensm, const char *mgid, char *rest)
 {
 	struct ft_opensm_partition *partition =
 		(struct ft_opensm_partition *)opensm->partitions.items + opensm->open;
-	struct ft_opensm_flags flags = { .json = json_object(), -1, -1, -1 };
+	struct ft_opensm_flags flags = { .json = NULL, -1, -1, -1 };
 	uint8_t address[16];
 	const char *wrong;
 
+	if (mgid == NULL || inet_pton(AF_INET6, mgid, address) != 1 || address[0] != 0xff) {
+		note_not_made(opensm, "mgid-invalid", mgid != NULL ? mgid : "");
+		return rest;
+	}
+	flags.json = json_object();
 	if (read_group_flags(opensm, rest, &flags) == 0)
 		ft_opensm_say(
 			opensm, FT_WARNING, "mgid-without-flags",
 			"OpenSM reads left-over text of an earlier line as this group's flags");
-	wrong = why_not_made(partition, &flags, mgid, address);
+	wrong = why_not_made(partition, &flags, address);
 	if (wrong != NULL)
-		ft_opensm_say(opensm, FT_WARNING, wrong, "OpenSM does not make the group \"%.50s\"",
-			      mgid != NULL ? mgid : "");
+		note_not_made(opensm, wrong, mgid);
 	else
 		add_group(partition, address, flags.json);
 	json_decref(flags.json);
+	return NULL;
 }
