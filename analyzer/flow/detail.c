@@ -112,9 +112,7 @@ static void count_opcode(struct ft_detail *detail, uint8_t opcode)
 
 static void count_bth(struct ft_detail *detail, const struct ft_observed *observed)
 {
-	if (!detail->has_pkey)
-		detail->pkey = observed->pkey;
-	detail->has_pkey = 1;
+	ft_detail_note_pkey(detail, observed->pkey, (observed->has & FT_OBSERVED_BAD_ICRC) != 0);
 	if (detail->psn_first == FT_PSN_NONE)
 		detail->psn_first = observed->psn;
 	detail->psn_last = observed->psn;

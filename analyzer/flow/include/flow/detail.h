@@ -38,8 +38,9 @@ struct ft_detail {
 	uint32_t opcode_packets[FT_DETAIL_OPCODES]; /* a slot that is full goes on in another */
 	uint16_t pkey; /* all 16 bits as first seen, of a cut BTH, too */
 	uint16_t vlan; /* of the first frame; 0: untagged */
-	uint8_t opcode_count;
-	uint8_t judged : 1; /* 1: a frame of it was judged, and decided */
+	uint8_t opcode_count : 7;
+	uint8_t doubts_pkey : 1; /* 1: the packets that it could be seen of have wrong ICRCs */
+	uint8_t judged : 1;      /* 1: a frame of it was judged, and decided */
 	uint8_t placed : 1; /* 1: endpoints and tenants are those of its first frame with a verdict */
 	uint8_t has_pkey : 1;
 	uint8_t cut : 1;     /* 1: a packet's BTH was cut behind its queue pair .. */
@@ -103,12 +104,20 @@ void ft_details_tell(struct ft_details *details, uint32_t number, bool again);
 /* Packets of which it is not told yet, and will not be where nothing more is seen, whether they passed before. */
 uint64_t ft_details_withheld(const struct ft_details *details, uint32_t number);
 
+/* `doubtful`: the packet's ICRC is wrong. The first that is not stands. */
+static inline void ft_detail_note_pkey(struct ft_detail *detail, uint16_t pkey, bool doubtful)
+{
+	if (detail->has_pkey && (!detail->doubts_pkey || doubtful))
+		return;
+	detail->pkey = pkey;
+	detail->has_pkey = 1;
+	detail->doubts_pkey = doubtful;
+}
+
 /* A packet whose BTH was cut behind its P_Key and queue pair; `service`: its transport. */
 static inline void ft_detail_note_cut(struct ft_detail *detail, uint16_t pkey, uint8_t service)
 {
-	if (!detail->has_pkey)
-		detail->pkey = pkey;
-	detail->has_pkey = 1;
+	ft_detail_note_pkey(detail, pkey, false);
 	if (!detail->cut)
 		detail->service = service & 7u;
 	detail->cut = 1;

@@ -266,6 +266,23 @@ static void an_atomic_operation_is_on_eight_bytes(void **state)
 	assert_int_equal(there->sizes.most, 8);
 }
 
+static void the_pkey_of_a_wrong_icrc_stands_until_another_is_seen(void **state)
+{
+	struct ft_observed damaged = packet(1, WRITE_ONLY, 1), sound = packet(2, WRITE_ONLY, 2);
+	const struct ft_detail *detail = ft_details_of(details, 1);
+
+	(void)state;
+	damaged.has |= FT_OBSERVED_BAD_ICRC;
+	damaged.pkey = 0;
+	count(1, damaged, (struct ft_step){ 0 });
+	damaged.pkey = 0x8007;
+	count(1, damaged, (struct ft_step){ 0 });
+	assert_int_equal(detail->pkey, 0);
+	count(1, sound, (struct ft_step){ 0 });
+	count(1, damaged, (struct ft_step){ 0 });
+	assert_int_equal(detail->pkey, 0xffff);
+}
+
 static void datagrams_to_management_queue_pairs_are_messages(void **state)
 {
 	struct ft_observed management = packet(1, 0x64, 1);
@@ -405,6 +422,7 @@ int main(void)
 		EACH(marks_are_ce_in_ip_and_fecn_where_there_is_no_ip),
 		EACH(what_a_packet_proves_goes_to_the_record_it_is_about),
 		EACH(an_atomic_operation_is_on_eight_bytes),
+		EACH(the_pkey_of_a_wrong_icrc_stands_until_another_is_seen),
 		EACH(datagrams_to_management_queue_pairs_are_messages),
 		EACH(what_is_about_an_unknown_record_goes_nowhere),
 		EACH(a_cleared_record_begins_anew),
