@@ -130,8 +130,10 @@ static const struct {
 };
 
 static void check_keys(struct ft_reading *reading, struct ft_value value,
-		       enum ft_exception_kind kind, uint32_t seen)
+		       const struct ft_exception *exception, uint32_t seen)
 {
+	enum ft_exception_kind kind = exception->kind;
+
 	for (uint32_t i = 0; fields[i].name != NULL; i++) {
 		if ((seen & ~kinds[kind].allowed) >> i & 1)
 			ft_refuse(reading, value, "key-not-allowed",
@@ -141,7 +143,7 @@ static void check_keys(struct ft_reading *reading, struct ft_value value,
 			ft_refuse(reading, value, "missing-key", "\"%s\" is missing",
 				  fields[i].name);
 	}
-	if ((seen >> DIRECTION & 1) != 0 && (seen >> TO & 1) == 0)
+	if (exception->direction != FT_DIR_BOTH && (seen >> TO & 1) == 0)
 		ft_refuse(reading, value, "missing-key", "\"direction\" without \"to_tenant\"");
 }
 
@@ -153,7 +155,7 @@ static void read_exception(struct ft_reading *reading, struct ft_value value, vo
 
 	if (!ft_read_object(reading, value, fields, &at, &seen))
 		return;
-	check_keys(reading, value, at.exception.kind, seen);
+	check_keys(reading, value, &at.exception, seen);
 	at.exception.any_from = (seen & (1 << FROM | 1 << TENANTS)) == 0;
 	at.exception.origin = ft_reading_origin(reading, value);
 	added = ft_builder_add(reading->builder, &reading->builder->exceptions);

@@ -405,6 +405,23 @@ static void parts_may_come_in_any_order(void **state)
 	ft_declared_destroy(declared);
 }
 
+static void both_directions_need_no_tenant_to_be_seen_from(void **state)
+{
+	static const char text[] =
+		"{\"schema\":\"tapmap/1\"," NODES "," TENANTS "," PARTITIONS
+		"," EXCEPTION("\"kind\":\"management\",\"direction\":\"both\"") "}";
+	struct ft_map_complaint complaint;
+	struct ft_declared *declared = NULL;
+
+	(void)state;
+	assert_int_equal(ft_map_load_memory(&declared, "m", NULL, (const uint8_t *)text,
+					    strlen(text), &complaint),
+			 0);
+	assert_int_equal(declared->exceptions[0].direction, FT_DIR_BOTH);
+	assert_int_equal(declared->exceptions[0].to_tenant, FT_NONE);
+	ft_declared_destroy(declared);
+}
+
 static void intervals_come_out_by_time(void **state)
 {
 	static const char text[] = "{\"schema\":\"tapmap/1\"," TENANTS "," PARTITION(
@@ -531,6 +548,7 @@ int main(void)
 		cmocka_unit_test(a_map_that_its_key_did_not_sign_is_refused),
 		cmocka_unit_test(every_reason_to_refuse_has_a_code_and_a_place),
 		cmocka_unit_test(parts_may_come_in_any_order),
+		cmocka_unit_test(both_directions_need_no_tenant_to_be_seen_from),
 		cmocka_unit_test(intervals_come_out_by_time),
 		cmocka_unit_test(moments_are_utc_with_z_and_nothing_else),
 		cmocka_unit_test(what_is_no_map_is_refused),
