@@ -104,7 +104,11 @@ static bool hides_losses(const struct ft_covered *covered, char because[FT_COVER
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "packets are out of order so far that those still to come are not told "
 			 "from lost ones");
-	return covered->masked || covered->crowded;
+	else if (covered->faint)
+		snprintf(because, FT_COVERAGE_TEXT,
+			 "packets come again so often that few losses would show: how much is "
+			 "missing is not known");
+	return covered->masked || covered->crowded || covered->faint;
 }
 
 /* What was lost, as far as anything tells; false: nothing says that it was too much. */

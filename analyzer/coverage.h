@@ -27,6 +27,7 @@ struct ft_covered {
 	/* share that may be missing while connections that come at a steady rate were silent, for so much of the time */
 	double silent_share, silent_time;
 	bool masked; /* nearly all frames begin anew or come again: losses do not show */
+	bool faint;  /* most packets pass again: few losses would show */
 	/* of connections that are not told apart, the share that may be lost; 0: there is no such crowd */
 	double crowd_share;
 	bool crowded; /* frames are out of order farther than is followed: likewise */

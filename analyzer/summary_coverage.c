@@ -226,6 +226,7 @@ static void fill_could_hide(struct ft_summary *summary, const struct ft_engine *
 		.share_seen = coverage->share_seen,
 		.doubted = summary->doubted,
 		.masked = summary->masked,
+		.faint = summary->faint,
 		.crowded = summary->crowded,
 		.crowd_share = summary->crowd_share,
 		.silent_share = summary->silent_share,
@@ -273,6 +274,7 @@ static void fill_estimate(struct ft_summary *summary, struct ft_loss_evidence *e
 	estimate.high = most(estimate.high, highest.high);
 	summary->doubted = highest.known ? 1 - fmin(highest.share_seen, estimate.least_share) : 0;
 	summary->masked = estimate.masked;
+	summary->faint = estimate.faint;
 	summary->crowded = estimate.crowded;
 	summary->crowd_share = estimate.crowd_share;
 	summary->lasting = estimate.lasting;

@@ -18,6 +18,7 @@ struct ft_summary {
 	/* of the frames, what may be missing in silences that no connection explains; and of the time, these */
 	double silent_share, silent_time;
 	bool masked;        /* losses would not show */
+	bool faint;         /* .. seldom */
 	double crowd_share; /* ft_loss_estimate.crowd_share */
 	bool crowded;       /* likewise, for frames out of order */
 	bool lasting;       /* losses outlast connections: there is no upper bound */

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "loss_ends.h"
+#include "loss_faint.h"
 #include "loss_infer.h"
 #include "tail.h"
 
@@ -25,6 +26,9 @@ enum { LEAST_MASKED = 30, MOSTLY = 4, BRIEF_LIFE = 8 };
 
 /* Of all that seems lost, what was given up too soon is more than one in so many. */
 enum { FEW_CROWDED = 200 };
+
+/* Holes that tell how often frames are lost even where most losses leave none. */
+enum { MANY_HOLES = 10 };
 
 /* Heavier tails than this say less, not more. */
 static double tame(const struct ft_inferred *inferred)
@@ -145,11 +149,13 @@ void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 	bool masked = is_masked(evidence, &sums);
 	bool crowded = is_crowded(evidence, &sums);
 	bool shown = sums.spaces + sums.holes > 0 && !masked && !crowded;
+	bool faint = shown && sums.holes < MANY_HOLES && ft_loss_is_faint(evidence, &sums);
 
 	*estimate = (struct ft_loss_estimate){
 		.known = shown || counted > 0,
-		.bounded = shown,
+		.bounded = shown && !faint,
 		.masked = masked,
+		.faint = faint,
 		.crowded = crowded,
 		.lasting = are_lasting(evidence, &sums),
 		.seen = ft_loss_seen(evidence),

@@ -80,6 +80,7 @@ struct ft_loss_estimate {
 	bool known;   /* false: nothing in the capture allows an estimate; the rest but seen is 0 */
 	bool bounded; /* high is known */
 	bool masked; /* nearly all begins anew or comes again, so that losses do not show: not known, but for counters */
+	bool faint;   /* most packets pass again, so that losses seldom show: `high` is not known */
 	bool crowded; /* likewise: packets are out of order farther than is followed */
 	bool lasting; /* losses outlast sequences: what they took whole leaves no trace, and nothing bounds it */
 	/* not known, and crowds of one request each are not told apart: of them so much may be lost; 0: no such are most */
