@@ -6,11 +6,13 @@
 #include <flow/opening.h>
 #include <flow/reserve.h>
 
-#include "messages.h"
+#include "exchanges_asked.h"
 
 enum {
 	MOST_PAIRS = 1 << 16, /* of addresses; of others nothing is told */
 	PORTS_TELL = 2, /* one half in so many of a way is joined with another by its port alone */
+	MOST_BEHIND =
+		64, /* requests lost at the end of a half that the answer to the last of them shows */
 	LONG_PACKETS = 4, /* answers to several requests, which are not all lost */
 };
 
@@ -30,6 +32,7 @@ struct count {
 	struct ft_lonely halves; /* all there are, by addresses */
 	struct lone *lone;
 	size_t lone_count;
+	struct ft_tracker_totals *totals;
 };
 
 static bool is_reliable(const struct ft_half *half)
@@ -58,27 +61,6 @@ static uint64_t way_of(const struct count *count, const struct ft_flow *flow, bo
 	return ft_hash(&key, sizeof key, count->halves.seed);
 }
 
-/* The newest message that it answered began there, if that was seen; else what was answered last. */
-static uint32_t answered_from(const struct ft_half *half)
-{
-	uint32_t first = half->answer_first & FT_PSN_MOST;
-	bool responds = half->answer_next != FT_PSN_NONE &&
-			ft_psn_add(half->answered, 1) == half->answer_next;
-
-	return responds && ft_psn_within(half->answered, first, FT_WENT_ON_PSNS) ? first
-										 : half->answered;
-}
-
-/* The newest PSN that it asked for, at most: how many packets its last READ asks for need not be known. */
-static uint32_t asked_to(const struct ft_half *half)
-{
-	uint32_t length = half->message_bytes;
-
-	if ((half->flags & FT_HALF_SPAN_UNKNOWN) == 0 || length == 0 || length == FT_LENGTH_CUT)
-		return ft_psn_back(half->next_psn, 1);
-	return ft_psn_add(half->message_psn, ft_packets_of(length, ft_least_mtu(half)) - 1);
-}
-
 static void add_lone(struct count *count, const struct ft_flow *flow)
 {
 	const struct ft_half *half = &flow->half;
@@ -88,8 +70,8 @@ static void add_lone(struct count *count, const struct ft_flow *flow)
 		return;
 	count->lone[count->lone_count++] = (struct lone){
 		.way = way_of(count, flow, answers),
-		.from = answers ? answered_from(half) : half->first_psn,
-		.to = answers ? half->answered : asked_to(half),
+		.from = answers ? ft_answered_from(half) : half->first_psn,
+		.to = answers ? half->answered : ft_asked_to(half),
 		.flow = ft_tracker_number(count->tracker, flow),
 		.port = ft_pairs_port(count->tracker->pairs, flow),
 		.answers = answers,
@@ -116,7 +98,7 @@ static uint32_t halves_asking(const struct count *count, const struct ft_flow *f
 static void tell_end(struct count *count, const struct ft_flow *flow, const struct ft_flow *answers)
 {
 	if (flow->peer != 0 || flow->packets <= 1 || count->evidence->ends == 0 ||
-	    answers->half.answered != asked_to(&flow->half))
+	    ft_psn_distance(answers->half.answered, ft_asked_to(&flow->half)) < 0)
 		return;
 	count->evidence->ends--;
 	count->evidence->ends_answered++;
@@ -131,7 +113,7 @@ static void tell_exchange(struct count *count, const struct ft_flow *flow,
 
 	if (sure)
 		tell_end(count, flow, answers);
-	if (frame == 0 || !ft_is_single(flow))
+	if (frame == 0 || !ft_is_whole_request(flow))
 		return;
 	if (sure)
 		ft_loss_exchange(count->evidence, frame, answered > frame ? answered - frame : 0,
@@ -154,7 +136,7 @@ static void tell_lone(struct count *count, const struct lone *lone)
 
 	count->evidence->sided +=
 		lone->answers && flow->packets >= LONG_PACKETS && !is_one_answer(flow, lone);
-	if (frame == 0 || !(lone->answers ? is_one_answer(flow, lone) : ft_is_single(flow)))
+	if (frame == 0 || !(lone->answers ? is_one_answer(flow, lone) : ft_is_whole_request(flow)))
 		return;
 	beside = halves_asking(count, flow, lone->answers) > (lone->answers ? 0 : 1);
 	ft_loss_lone(count->evidence, frame, lone->answers, beside);
@@ -243,9 +225,53 @@ static void tell_both(struct count *count, const struct lone *asks, const struct
 		      unlike);
 }
 
+/* The answer is to a request soon behind all of the half that are here. */
+static bool leads(const struct lone *asks, const struct lone *answers)
+{
+	int32_t behind = ft_psn_distance(answers->from, asks->to);
+
+	return behind > 0 && behind <= MOST_BEHIND;
+}
+
+/* All up to what is answered were asked for. */
+static void tell_behind(struct count *count, const struct lone *asks, const struct lone *answers)
+{
+	const struct ft_flow *flow = ft_flow_at(count->tracker->table, asks->flow);
+	const struct ft_flow *other = ft_flow_at(count->tracker->table, answers->flow);
+	uint32_t lost = ft_psn_since(answers->from, asks->to);
+	uint64_t frame = ft_opening_frame(other->opened);
+
+	tell_exchange(count, flow, other, true);
+	ft_loss_hole(count->evidence, frame, lost);
+	count->evidence->requests_lost += lost;
+	count->evidence->ahead++;
+	count->totals->mirror_lost += lost;
+	count->totals->lost_by_ack += lost;
+	if ((flow->half.flags & FT_HALF_START_SEEN) != 0)
+		return;
+	ft_loss_doubt(count->evidence, frame, lost, FT_LOSS_ONSET);
+	count->totals->doubted[FT_LOSS_ONSET] += lost;
+}
+
 static bool fit(const struct lone *asks, const struct lone *answers)
 {
 	return asks->from <= answers->to && asks->to >= answers->from;
+}
+
+/* Either fits the one, or may go on with the other. */
+static bool may_belong(const struct lone *asks, const struct lone *answers)
+{
+	return fit(asks, answers) || leads(asks, answers);
+}
+
+/* Whether no other half of the way may belong to one of these two. */
+static bool are_alone(const struct lone *asks, const struct lone *answer, const struct lone *first,
+		      const struct lone *middle, const struct lone *end)
+{
+	return !(asks > first && may_belong(asks - 1, answer)) &&
+	       !(asks + 1 < middle && may_belong(asks + 1, answer)) &&
+	       !(answer > middle && may_belong(asks, answer - 1)) &&
+	       !(answer + 1 < end && may_belong(asks, answer + 1));
 }
 
 /* Of one way: what asks up to `middle`, and what answers up to `end`. What fits each other may well belong together. */
@@ -255,9 +281,12 @@ static void match(struct count *count, const struct lone *asks, const struct lon
 	const struct lone *first = asks;
 
 	for (const struct lone *answer = middle; answer < end; answer++) {
-		while (asks < middle && asks->to < answer->from)
+		while (asks < middle && asks->to < answer->from &&
+		       !(leads(asks, answer) && are_alone(asks, answer, first, middle, end)))
 			tell_lone(count, asks++);
-		if (asks < middle && fit(asks, answer)) {
+		if (asks < middle && leads(asks, answer)) {
+			tell_behind(count, asks++, answer);
+		} else if (asks < middle && fit(asks, answer)) {
 			bool others = (asks > first && fit(asks - 1, answer)) ||
 				      (asks + 1 < middle && fit(asks + 1, answer)) ||
 				      (answer > middle && fit(asks, answer - 1)) ||
@@ -373,11 +402,12 @@ static int count_halves(struct count *count, uint32_t used)
 	return failure;
 }
 
-void ft_count_exchanges(const struct ft_tracker *tracker, struct ft_loss_evidence *evidence)
+void ft_count_exchanges(const struct ft_tracker *tracker, struct ft_tracker_totals *totals,
+			struct ft_loss_evidence *evidence)
 {
 	uint32_t used = ft_flow_table_stats(tracker->table).used;
 	size_t bytes = used * sizeof(struct lone);
-	struct count count = { .tracker = tracker, .evidence = evidence };
+	struct count count = { .tracker = tracker, .totals = totals, .evidence = evidence };
 
 	if (evidence->forgotten != 0 || used == 0)
 		return;

@@ -5,6 +5,7 @@
 #include "loss_ends.h"
 #include "loss_faint.h"
 #include "loss_infer.h"
+#include "loss_outlasted.h"
 #include "tail.h"
 
 /*
@@ -45,6 +46,7 @@ static void from_holes(const struct ft_loss_evidence *evidence, const struct ft_
 	double more = 1 + 1 / by.events;
 	const struct ft_inferred most = { least.mean * more, least.variance * more };
 
+	estimate->lasting |= ft_loss_outlasted_of(evidence, &by).mostly;
 	estimate->frames = (uint64_t)llround(sums->holes + least.mean);
 	estimate->low = estimate->high = (uint64_t)sums->holes;
 	if (least.mean <= 0)

@@ -14,6 +14,7 @@ enum {
 	ALIKE = 4,            /* .. and to one without an answer, where they are most */
 	SOON = 4,             /* the first one in so many of the capture */
 	MOST_BETWEEN = 16,    /* frames that a loss of few takes whole */
+	MOST_APART = 16,      /* .. and between answers that one loss took the requests of */
 	LEAST_PARTED = 2,     /* losses, to say that they take more */
 	LEAST_SIDED = 2,      /* halves of which the other direction is not in view */
 	SURELY = 3,           /* standard deviations */
@@ -144,6 +145,9 @@ static const double seldom = 2.33;
 /* .. where an answer is no more frames behind its request. */
 static const double next_to_it = 1.5;
 
+/* Answers lack their requests for so large a part of the time that an answer takes. */
+static const double nearly = 2. / 3;
+
 /* Lone answers, and of them those with a lone request right before them; and how many that would be by chance. */
 struct parted {
 	double answers, side_by_side, expected;
@@ -197,6 +201,55 @@ static bool may_be_parted(struct ft_loss_evidence *evidence, const struct ft_los
 
 	return between < next_to_it &&
 	       parted.side_by_side >= parted.answers / 2 - seldom * sqrt(parted.answers) / 2;
+}
+
+/* The first place behind the beginning of the capture, which may have hidden requests. */
+static uint32_t first_later(const struct ft_loss_evidence *evidence)
+{
+	uint64_t soon = (uint64_t)(evidence->used / SOON) << evidence->shift;
+	uint32_t first = 0;
+
+	while (first < evidence->place_count && evidence->places[first] >> 1 <= soon)
+		first++;
+	return first;
+}
+
+/* Whether the place goes on with the lone answers that end before it. */
+static bool goes_on(uint64_t before, uint64_t here)
+{
+	return (before & here & 1) != 0 && (here >> 1) - (before >> 1) <= MOST_APART;
+}
+
+/* Lone answers in a row, frames from the first to the last: of a typical one. */
+static double typical_row(const struct ft_loss_evidence *evidence)
+{
+	double sum = 0, squares = 0, frames = 0;
+
+	for (uint32_t i = first_later(evidence), begin = i; i < evidence->place_count; i++) {
+		bool last = i + 1 == evidence->place_count ||
+			    !goes_on(evidence->places[i], evidence->places[i + 1]);
+
+		if (!last)
+			continue;
+		frames = (double)((evidence->places[i] >> 1) - (evidence->places[begin] >> 1) + 1);
+		frames *= (double)(evidence->places[i] & 1);
+		sum += frames;
+		squares += frames * frames;
+		begin = i + 1;
+	}
+	return squares / fmax(sum, 1);
+}
+
+/*
+ * Many are under way at a time, and answers lack their requests for as long as an answer takes, nearly: what such a loss took before
+ * those it took whole.
+ */
+static bool go_on_to_answers(const struct ft_loss_evidence *evidence, const struct ft_loss_bin *sum)
+{
+	double between = frames_between(evidence, sum);
+
+	return evidence->place_zeros == 0 && between > MOST_BETWEEN &&
+	       typical_row(evidence) > nearly * between;
 }
 
 /* If these are, so many frames of all kinds were lost at most. */
@@ -258,6 +311,7 @@ uint64_t ft_loss_believe_exchanges(struct ft_loss_evidence *evidence)
 	}
 	if (!parted && !are_lost(evidence, unasked)) {
 		evidence->uncertain += most_with(&sum, unasked);
+		evidence->parted = go_on_to_answers(evidence, &sum);
 		return 0;
 	}
 	evidence->parted = parted || may_be_parted(evidence, &sum);

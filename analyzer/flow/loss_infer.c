@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "loss_ends.h"
+#include "loss_outlasted.h"
 #include "loss_sides.h"
 #include "loss_spared.h"
 #include "loss_vague.h"
@@ -21,6 +22,12 @@ static const double patience = 8;
 
 /* And what was overtaken comes so many times sooner than requests that are missing are answered for, or responses given up. */
 static const double delay = 64, longer_delay = 512;
+
+/*
+ * Losses of several frames take more of a sequence before its first and behind its last than single ones, hardly longer as they may
+ * seem within short ones: what is lost there may be off by this share of itself, where losses take so many frames and more.
+ */
+static const double ends_off = 0.2, several = 3;
 
 /* Of packets sent again, the share that may be taken for something else: a READ for the rest of another, one late. */
 static const double untold = 0.1;
@@ -185,6 +192,16 @@ static struct ft_inferred lost_begun(const struct ft_loss_evidence *evidence,
 	};
 }
 
+/* Standard deviation of what is lost before the first and behind the last of all sequences. */
+static double error_of_ends(const struct ft_loss_evidence *evidence,
+			    const struct ft_loss_sums *sums, const struct ft_loss_spread *by)
+{
+	double ends = (double)evidence->begun + (double)evidence->ends;
+
+	return ends_off * sums->odds * fmin(ends, sums->silent) *
+	       fmin(1, (by->frames - 1) / (several - 1));
+}
+
 /* Of silent frames, near those that are proved lost. */
 static struct ft_inferred lost_near(const struct ft_loss_evidence *evidence,
 				    const struct ft_loss_sums *sums,
@@ -194,9 +211,11 @@ static struct ft_inferred lost_near(const struct ft_loss_evidence *evidence,
 	const struct ft_loss_alike alike = { sums->spaces, sums->holes, sums->silent, by->frames,
 					     by->sequence };
 	double unseen = lost_unseen(evidence, sums) * more;
+	double ends = error_of_ends(evidence, sums, by);
 	const struct ft_inferred silent = {
 		.mean = unseen,
-		.variance = by->variance * unseen * (1 + unseen / sums->holes) * (1 + sums->odds),
+		.variance = by->variance * unseen * (1 + unseen / sums->holes) * (1 + sums->odds) +
+			    ends * ends,
 	};
 
 	const struct ft_inferred begun = lost_begun(evidence, sums, spared, unseen);
@@ -221,11 +240,13 @@ struct ft_inferred ft_loss_infer(const struct ft_loss_evidence *evidence,
 	double taken = untold * (1 - sums->once) * (sums->holes + silent.mean);
 	const struct ft_inferred alike =
 		lost_alike(evidence, sums->odds * (1 + pending.mean / sums->holes));
+	const struct ft_inferred outlasted = ft_loss_over_exchanges(
+		evidence, by, (double)evidence->unasked * (1 + silent.mean / sums->holes));
 
 	return (struct ft_inferred){
 		.mean = fmax(0, silent.mean + ends.mean + pending.mean + hidden.mean + vague.mean +
-					alike.mean),
+					alike.mean + outlasted.mean),
 		.variance = silent.variance + ends.variance + pending.variance + hidden.variance +
-			    vague.variance + taken * taken + alike.variance,
+			    vague.variance + taken * taken + alike.variance + outlasted.variance,
 	};
 }

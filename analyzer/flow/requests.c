@@ -113,8 +113,10 @@ static void begin(struct ft_tracker *tracker, const struct ft_moment *moment)
 		ft_begin_near(tracker, moment);
 		ft_note_opening(tracker, moment, false);
 	}
-	if ((moment->operation->part & FT_PART_FIRST) == 0)
+	if ((moment->operation->part & FT_PART_FIRST) == 0) {
 		half->message_psn = FT_PSN_NONE;
+		half->message_bytes = FT_LENGTH_UNKNOWN;
+	}
 	accept(tracker, moment);
 }
 

@@ -238,7 +238,7 @@ struct ft_tracker_totals ft_tracker_totals_but(const struct ft_tracker *tracker,
 	ft_flow_each(tracker->table, add_flow, &sum);
 	add_settled(&sum);
 	if (evidence != NULL && sum.single)
-		ft_count_exchanges(tracker, evidence);
+		ft_count_exchanges(tracker, &sum.totals, evidence);
 	lonely = sum_lonely(&sum);
 	ft_release(sum.lonely, bytes);
 	sum.totals.paired += sum.halves / 2;

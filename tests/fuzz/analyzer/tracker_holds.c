@@ -259,7 +259,8 @@ static void check_sums(struct world *world)
 	assert(settled_lost(world) == world->lost + world->answers_lost + world->unsaid);
 	ft_flow_each(world->table, check_spans, world);
 	assert(world->held + free_spans(spans) == spans->used);
-	ft_tracker_totals(world->tracker, world->evidence);
+	totals = ft_tracker_totals(world->tracker, world->evidence);
+	assert(totals.mirror_lost == totals.lost_by_gap + totals.lost_by_ack);
 	assert(holes(world->evidence, &told) == totals.mirror_lost);
 	assert(told == world->frame);
 }
