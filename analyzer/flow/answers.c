@@ -267,13 +267,14 @@ static void drop_stale(struct ft_tracker *tracker, struct ft_half *half)
 
 /*
  * The same again: its requester sends what it has already. Of a half that has not been here for long, that passed before
- * the capture began; what is left out, or lost once more in the fabric, needs no second time.
+ * the capture began; what is left out, or lost once more in the fabric, needs no second time. Of others it proves nothing: an answer to
+ * what is yet to be sent, which the requester drops, may have been forged.
  */
-static void answer_again(struct ft_tracker *tracker, struct ft_flow *requester, bool ahead)
+static void answer_again(struct ft_tracker *tracker, struct ft_flow *requester)
 {
 	struct ft_half *half = &requester->half;
 
-	if (!ahead && requester->packets >= FT_EARLY_PACKETS)
+	if (requester->packets >= FT_EARLY_PACKETS)
 		return;
 	half->flags |= FT_HALF_GOING_BACK;
 	drop_stale(tracker, half);
@@ -438,7 +439,7 @@ void ft_acknowledge(struct ft_tracker *tracker, const struct ft_moment *moment)
 		ft_time_ack(tracker, moment, half);
 	ahead = ft_psn_distance(delivered, half->next_psn) >= 0;
 	if (repeated && (ahead || half->spans != 0))
-		answer_again(tracker, requester, ahead);
+		answer_again(tracker, requester);
 	else if (ahead)
 		note_ahead(tracker, moment, requester);
 	else if (half->spans != 0)

@@ -178,6 +178,8 @@ static struct ft_span_outcome judge_kind(const struct ft_tracker *tracker,
 		after = half->acked == FT_PSN_NONE
 				? 0
 				: ft_psn_reached(half->acked, half->next_psn, FT_PSN_WINDOW);
+		if ((half->flags & FT_HALF_GOING_BACK) != 0) /* it will come again */
+			return nothing;
 		if (is_unsure_pair(half))
 			return (struct ft_span_outcome){ .open = after, .pending = after };
 		return (struct ft_span_outcome){ .lost = after };
