@@ -78,7 +78,7 @@ static void read_header(struct ft_opensm *opensm, char *header)
 		.json = json_object(), -1, -1, -1, .defmember = FT_LIMITED
 	};
 	struct ft_opensm_partition *partition;
-	struct ft_opensm_token name, flag;
+	struct ft_opensm_token name = { .name = header }, flag;
 
 	ft_opensm_take(&header, ',', &name);
 	while (ft_opensm_take(&header, ',', &flag))
