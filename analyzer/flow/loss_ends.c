@@ -22,33 +22,10 @@ static const double few_holes = 2;
 /* How often what shows says how long losses last, and that what shows. */
 enum { rounds = 16 };
 
-/*
- * Frames in a row that a typical one is lost with where each is lost for itself: those that show lie between two others of their
- * sequence, so that short ones have short losses.
- */
-static double typical_by_chance(const struct ft_loss_evidence *evidence,
-				const struct ft_loss_shown *shown)
-{
-	double share = shown->odds / (1 + shown->odds), lasts = 1, sum = 0, squares = 0;
-	double frames = 1 + shown->spaces / fmax(1, (double)evidence->begun);
-
-	if (frames > FT_LOSS_NEAR || frames < 3)
-		return 1 + 2 * shown->odds;
-	for (unsigned i = 1; i < frames - 1; i++) {
-		double length = i;
-
-		lasts *= share;
-		sum += length * (frames - 1 - length) * lasts;
-		squares += length * length * (frames - 1 - length) * lasts;
-	}
-	return sum > 0 ? squares / sum : 1;
-}
-
 /* 0: as single losses come by chance, to 1. */
-static double are_lasting(const struct ft_loss_evidence *evidence,
-			  const struct ft_loss_shown *shown)
+static double are_lasting(const struct ft_loss_shown *shown)
 {
-	double by_chance = typical_by_chance(evidence, shown);
+	double by_chance = 1 + 2 * shown->odds;
 
 	return fmin(1, fmax(0, (shown->sequence / by_chance - 1) / surely_longer));
 }
@@ -74,7 +51,6 @@ static double share_together(const struct ft_loss_evidence *evidence,
 double ft_loss_unshown_ends(const struct ft_loss_evidence *evidence, double spaces, double holes)
 {
 	const struct ft_loss_shown shown = {
-		.spaces = spaces,
 		.odds = holes / fmax(spaces, 1),
 		.sequence = (double)evidence->squares / fmax(holes, 1),
 	};
@@ -82,7 +58,7 @@ double ft_loss_unshown_ends(const struct ft_loss_evidence *evidence, double spac
 	if (holes <= 0)
 		return 0;
 	return (double)evidence->ends_answered * share_together(evidence, &shown) *
-	       (1 - are_lasting(evidence, &shown));
+	       (1 - are_lasting(&shown));
 }
 
 /* If losses last for `mean` frames on average, as long whenever they are met. */
@@ -129,7 +105,7 @@ static double share_near(const struct ft_loss_evidence *evidence, const struct f
 		reach = reach_of(evidence, shown, mean);
 	}
 	reach = reach_of(evidence, shown, sqrt(mean * (shown->frames + 1) / 2));
-	return reach.near * are_lasting(evidence, shown);
+	return reach.near * are_lasting(shown);
 }
 
 /*
@@ -167,28 +143,25 @@ static bool are_cut_alone(const struct ft_loss_shown *shown, double cut, double 
  * Twice as many are cut as would be if as much was lost at their beginning as within them. Losses that surely last need no more;
  * else not by chance but once in 200, also if there was one loss more than is seen.
  */
-static bool are_cut_oftener(const struct ft_loss_evidence *evidence,
-			    const struct ft_loss_shown *shown, double cut, double opened)
+static bool are_cut_oftener(const struct ft_loss_shown *shown, double cut, double opened)
 {
 	double alike = opened * (shown->holes + shown->sequence) / fmax(1, shown->spaces);
 	double losses = 1 + shown->holes / shown->sequence;
 
 	if (opened < enough_opened || cut < least_cut || cut <= oftener * opened * shown->odds)
 		return false;
-	return are_lasting(evidence, shown) >= 1 ||
-	       cut > ft_tail_high(alike, alike * (1 + alike / losses));
+	return are_lasting(shown) >= 1 || cut > ft_tail_high(alike, alike * (1 + alike / losses));
 }
 
-static bool is_cut(const struct ft_loss_evidence *evidence, const struct ft_loss_shown *shown,
-		   double cut, double opened)
+static bool is_cut(const struct ft_loss_shown *shown, double cut, double opened)
 {
-	return are_cut_alone(shown, cut, opened) || are_cut_oftener(evidence, shown, cut, opened);
+	return are_cut_alone(shown, cut, opened) || are_cut_oftener(shown, cut, opened);
 }
 
 bool ft_loss_outlasts(const struct ft_loss_evidence *evidence, const struct ft_loss_shown *shown)
 {
 	if (shown->holes <= 0)
 		return evidence->cut + evidence->older != 0;
-	return is_cut(evidence, shown, (double)evidence->cut, (double)evidence->opened) ||
-	       is_cut(evidence, shown, (double)evidence->older, (double)evidence->counted);
+	return is_cut(shown, (double)evidence->cut, (double)evidence->opened) ||
+	       is_cut(shown, (double)evidence->older, (double)evidence->counted);
 }
