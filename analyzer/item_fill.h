@@ -38,7 +38,10 @@ unsigned ft_items_fill_parcels(struct ft_item *items, const struct ft_frame *fra
 			       const struct ft_decode_config *config, uint64_t seed,
 			       bool *mirrored);
 
-/* A usual item, the ICRC of which is wrong after all: as ft_item_fill() has it. `bytes`: extended headers but an AETH, and payload. */
+/*
+ * A usual item, the ICRC of which is wrong after all: as ft_item_fill() has it. `bytes`: extended headers but an AETH, and
+ * payload.
+ */
 void ft_item_damage(struct ft_item *item, const uint8_t *bytes, uint32_t size);
 
 /* Any packet, as the decoder says it is; the `sub`th of its frame, from 0. `seed`: of the engine's tables. */

@@ -243,12 +243,12 @@ INLINE bool fill_one(struct ft_item *item, const struct row *row, unsigned numbe
 	return true;
 }
 
-/* What is behind the BTH but for the AETH, up to the padding and the ICRC, which is wrong. */
+/* What is behind the BTH but for the AETH, up to the ICRC, which is wrong. The usual form has no padding. */
 static void damage(struct ft_item *item, const struct ft_brief_cover *cover)
 {
 	uint32_t bth_at = cover->form == FT_BRIEF_NATIVE ? FT_BRIEF_LRH_LEN : to_bth(cover->form);
-	const uint8_t *bth = cover->network + bth_at, *at = bth + FT_BTH_LEN;
-	const uint8_t *end = cover->network + cover->length - (bth[1] >> 4 & 3);
+	const uint8_t *at = cover->network + bth_at + FT_BTH_LEN;
+	const uint8_t *end = cover->network + cover->length;
 
 	at += (item->observed.has & FT_OBSERVED_AETH) != 0 ? FT_USUAL_AETH_LEN : 0;
 	ft_item_damage(item, at, (uint32_t)(end - at));

@@ -6,9 +6,9 @@
 struct ft_conclusion {
 	struct ft_records records;
 	struct ft_judged *judged; /* NULL: the map was not asked about it */
-	struct ft_step
-		step; /* of a packet that is not followed: `what` and gap.lost, 0, and no more */
-	struct ft_suspicion suspicion; /* likewise `rules` */
+	/* of a packet that is not followed: `what` and gap.lost, 0, and no more; likewise `rules` */
+	struct ft_step step;
+	struct ft_suspicion suspicion;
 };
 
 /*

@@ -11,8 +11,7 @@
 enum {
 	MOST_PAIRS = 1 << 16, /* of addresses; of others nothing is told */
 	PORTS_TELL = 2, /* one half in so many of a way is joined with another by its port alone */
-	MOST_BEHIND =
-		64, /* requests lost at the end of a half that the answer to the last of them shows */
+	MOST_BEHIND = 64, /* requests lost at the end of a half, that an answer shows */
 	LONG_PACKETS = 4, /* answers to several requests, which are not all lost */
 };
 

@@ -103,9 +103,9 @@ static enum ft_nccl_verdict read_first(struct ft_nccl_followed *followed,
 	if (!is_one) {
 		if (!ft_nccl_family_narrow(followed, ft_nccl_cts_fits(write).possible))
 			return FT_NCCL_NOT;
+		/* a set-up may leave families whose FIFOs differ */
 		if (followed->model.is_set_up)
-			ft_nccl_family_tell(
-				followed); /* a set-up may leave families whose FIFOs differ */
+			ft_nccl_family_tell(followed);
 	}
 	return ft_nccl_cts_read((enum ft_nccl_family)ft_nccl_family_taken(followed), write, 0,
 				first);

@@ -235,9 +235,10 @@ static void assert_told(const char *what, const struct scene *scene, enum told e
 	assert_int_equal(told, expected);
 }
 
-#define CASE(what, expected, ...)                                                                  \
+/* A scene as it begins, then changes to it; what is told of it. */
+#define SCENE(begins, what, expected, ...)                                                         \
 	do {                                                                                       \
-		struct scene scene = requests;                                                     \
+		struct scene scene = begins;                                                       \
 		struct half *owner = &scene.owner, *stranger = &scene.stranger;                    \
                                                                                                    \
 		(void)owner;                                                                       \
@@ -245,6 +246,7 @@ static void assert_told(const char *what, const struct scene *scene, enum told e
 		__VA_ARGS__;                                                                       \
 		assert_told(what, &scene, expected);                                               \
 	} while (0)
+#define CASE(what, expected, ...) SCENE(requests, what, expected, __VA_ARGS__)
 
 static void requests_of_a_second_address_are_told(void **state)
 {
@@ -348,16 +350,7 @@ static void of_who_is_asked_again_the_packets_count(void **state)
 	CASE("too many to tell", NOTE, owner->flags = FT_HALF_NAKED; owner->packets = MILLIONS);
 }
 
-#define CNPS(what, expected, ...)                                                                  \
-	do {                                                                                       \
-		struct scene scene = of_cnps();                                                    \
-		struct half *owner = &scene.owner, *stranger = &scene.stranger;                    \
-                                                                                                   \
-		(void)owner;                                                                       \
-		(void)stranger;                                                                    \
-		__VA_ARGS__;                                                                       \
-		assert_told(what, &scene, expected);                                               \
-	} while (0)
+#define CNPS(what, expected, ...) SCENE(of_cnps(), what, expected, __VA_ARGS__)
 
 /* Whether they are a note is for the map to say: ft_second_senders() calls none of them plausible. */
 static void cnps_of_a_second_address_are_told(void **state)
