@@ -1,9 +1,9 @@
 #include "pass.h"
+#include "tunnel_headers.h"
 
 /* Mirror headers behind GRE. */
 
-enum { ERSPAN2_LEN = 8, ERSPAN3_LEN = 12, SUBHEADER_LEN = 8, MLNX8949_LEN = 22 };
-enum { FRAME_ETHERNET = 0, FRAME_IP = 2 };
+enum { MLNX8949_LEN = 22 };
 
 /* Types II and III share the first four bytes. */
 static void read_session(struct ft_tunnel *tunnel, const uint8_t *b)
@@ -15,7 +15,7 @@ static void read_session(struct ft_tunnel *tunnel, const uint8_t *b)
 	tunnel->cos = (uint8_t)(word >> 13);
 	tunnel->en_or_bso = word >> 11 & 3;
 	tunnel->cut = (word & 0x0400) != 0;
-	tunnel->session = word & 0x03ff;
+	tunnel->session = ft_erspan_session(b);
 }
 
 static struct ft_tunnel *innermost(struct ft_pass *pass)
@@ -32,23 +32,23 @@ enum ft_step ft_read_erspan1(struct ft_pass *pass)
 enum ft_step ft_read_erspan2(struct ft_pass *pass)
 {
 	struct ft_tunnel *tunnel = innermost(pass);
-	const uint8_t *b = ft_take(&pass->cursor, ERSPAN2_LEN);
+	const uint8_t *b = ft_take(&pass->cursor, FT_ERSPAN2_LEN);
 
 	if (b == NULL)
-		return ft_short(pass, ERSPAN2_LEN, FT_ERSPAN_SHORT, FT_CUT_ERSPAN2);
-	if (b[0] >> 4 != 1)
+		return ft_short(pass, FT_ERSPAN2_LEN, FT_ERSPAN_SHORT, FT_CUT_ERSPAN2);
+	if (b[0] >> 4 != FT_ERSPAN2_VERSION)
 		return ft_stop(pass, FT_ERSPAN_BAD_VERSION);
 	read_session(tunnel, b);
 	tunnel->index = ft_be32(b + 4) & 0xfffff;
-	ft_layer_push(pass, FT_LAYER_ERSPAN2, pass->cursor.at - ERSPAN2_LEN, 0);
+	ft_layer_push(pass, FT_LAYER_ERSPAN2, pass->cursor.at - FT_ERSPAN2_LEN, 0);
 	return FT_STEP_ETHERNET;
 }
 
 static enum ft_step erspan_frame(struct ft_pass *pass, uint8_t frame_type)
 {
-	if (frame_type == FRAME_ETHERNET)
+	if (frame_type == FT_ERSPAN_OF_ETHERNET)
 		return FT_STEP_ETHERNET;
-	if (frame_type != FRAME_IP)
+	if (frame_type != FT_ERSPAN_OF_IP)
 		return FT_STEP_DONE;
 	return ft_captured_left(&pass->cursor) > 0 && pass->cursor.bytes[pass->cursor.at] >> 4 == 6
 		       ? FT_STEP_IPV6
@@ -59,26 +59,27 @@ enum ft_step ft_read_erspan3(struct ft_pass *pass)
 {
 	struct ft_tunnel *tunnel = innermost(pass);
 	uint32_t at = pass->cursor.at;
-	const uint8_t *b = ft_take(&pass->cursor, ERSPAN3_LEN), *subheader;
+	const uint8_t *b = ft_take(&pass->cursor, FT_ERSPAN3_LEN), *subheader;
 	uint16_t flags;
 
 	if (b == NULL)
-		return ft_short(pass, ERSPAN3_LEN, FT_ERSPAN_SHORT, FT_CUT_ERSPAN3);
-	if (b[0] >> 4 != 2)
+		return ft_short(pass, FT_ERSPAN3_LEN, FT_ERSPAN_SHORT, FT_CUT_ERSPAN3);
+	if (b[0] >> 4 != FT_ERSPAN3_VERSION)
 		return ft_stop(pass, FT_ERSPAN_BAD_VERSION);
 	read_session(tunnel, b);
-	flags = ft_be16(b + 10);
+	flags = ft_be16(b + FT_ERSPAN3_FLAGS);
 	tunnel->timestamp = ft_be32(b + 4);
 	tunnel->sgt = ft_be16(b + 8);
 	tunnel->pdu = (flags & 0x8000) != 0;
-	tunnel->frame_type = flags >> 10 & 0x1f;
+	tunnel->frame_type = ft_erspan3_frame_type(flags);
 	tunnel->hardware_id = flags >> 4 & 0x3f;
 	tunnel->egress = (flags & 0x0008) != 0;
 	tunnel->granularity = flags >> 1 & 3;
-	if ((flags & 1) != 0) {
-		subheader = ft_take(&pass->cursor, SUBHEADER_LEN);
+	if ((flags & FT_ERSPAN3_SUBHEADER) != 0) {
+		subheader = ft_take(&pass->cursor, FT_ERSPAN3_SUBHEADER_LEN);
 		if (subheader == NULL)
-			return ft_short(pass, SUBHEADER_LEN, FT_ERSPAN_SHORT, FT_CUT_ERSPAN3);
+			return ft_short(pass, FT_ERSPAN3_SUBHEADER_LEN, FT_ERSPAN_SHORT,
+					FT_CUT_ERSPAN3);
 		tunnel->has_subheader = true;
 		tunnel->platform_id = subheader[0] >> 2;
 		tunnel->subheader[0] = ft_be32(subheader);

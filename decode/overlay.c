@@ -1,8 +1,7 @@
 #include "pass.h"
+#include "tunnel_headers.h"
 
-/* VXLAN (RFC 7348), its generic form, and GENEVE (RFC 8926). The payload's end is the end of the inner packet. */
-
-enum { VXLAN_LEN = 8, GENEVE_LEN = 8, FLAG_VNI = 0x08, FLAG_NEXT = 0x04 };
+/* VXLAN, its generic form, and GENEVE. The payload's end is the end of the inner packet. */
 
 static struct ft_tunnel *open_overlay(struct ft_pass *pass, enum ft_tunnel_kind kind, uint32_t vni)
 {
@@ -20,14 +19,14 @@ static enum ft_step read_vxlan(struct ft_pass *pass, const uint8_t **header)
 
 	if (!ft_tunnel_allowed(pass))
 		return FT_STEP_DONE;
-	b = ft_take(&pass->cursor, VXLAN_LEN);
+	b = ft_take(&pass->cursor, FT_OVERLAY_LEN);
 	if (b == NULL)
-		return ft_short(pass, VXLAN_LEN, FT_VXLAN_SHORT, FT_CUT_VXLAN);
-	if ((b[0] & FLAG_VNI) == 0)
+		return ft_short(pass, FT_OVERLAY_LEN, FT_VXLAN_SHORT, FT_CUT_VXLAN);
+	if ((b[0] & FT_VXLAN_HAS_VNI) == 0)
 		return ft_stop(pass, FT_VXLAN_BAD_FLAGS);
 	*header = b;
-	open_overlay(pass, FT_TUNNEL_VXLAN, ft_be24(b + 4));
-	ft_layer_push(pass, FT_LAYER_VXLAN, pass->cursor.at - VXLAN_LEN, ft_be24(b + 4));
+	open_overlay(pass, FT_TUNNEL_VXLAN, ft_overlay_vni(b));
+	ft_layer_push(pass, FT_LAYER_VXLAN, pass->cursor.at - FT_OVERLAY_LEN, ft_overlay_vni(b));
 	return FT_STEP_ETHERNET;
 }
 
@@ -43,14 +42,14 @@ enum ft_step ft_read_vxlan_gpe(struct ft_pass *pass)
 	const uint8_t *header = NULL;
 	enum ft_step step = read_vxlan(pass, &header);
 
-	if (step == FT_STEP_DONE || (header[0] & FLAG_NEXT) == 0)
+	if (step == FT_STEP_DONE || (header[0] & FT_VXLAN_HAS_NEXT) == 0)
 		return step;
-	switch (header[3]) {
-	case 1:
+	switch (header[FT_VXLAN_NEXT]) {
+	case FT_VXLAN_NEXT_IPV4:
 		return FT_STEP_IPV4;
-	case 2:
+	case FT_VXLAN_NEXT_IPV6:
 		return FT_STEP_IPV6;
-	case 3:
+	case FT_VXLAN_NEXT_ETHERNET:
 		return FT_STEP_ETHERNET;
 	default:
 		return ft_leave(pass, FT_UNOPENED_VXLAN_GPE);
@@ -60,7 +59,7 @@ enum ft_step ft_read_vxlan_gpe(struct ft_pass *pass)
 static enum ft_step geneve_step(struct ft_pass *pass, uint16_t protocol)
 {
 	switch (protocol) {
-	case 0x6558:
+	case FT_GENEVE_ETHERNET:
 		return FT_STEP_ETHERNET;
 	case 0x0800:
 		return FT_STEP_IPV4;
@@ -78,15 +77,16 @@ enum ft_step ft_read_geneve(struct ft_pass *pass)
 
 	if (!ft_tunnel_allowed(pass))
 		return FT_STEP_DONE;
-	b = ft_take(&pass->cursor, GENEVE_LEN);
+	b = ft_take(&pass->cursor, FT_OVERLAY_LEN);
 	if (b == NULL)
-		return ft_short(pass, GENEVE_LEN, FT_GENEVE_SHORT, FT_CUT_GENEVE);
-	if (b[0] >> 6 != 0)
+		return ft_short(pass, FT_OVERLAY_LEN, FT_GENEVE_SHORT, FT_CUT_GENEVE);
+	if (!ft_geneve_is_version(b))
 		return ft_stop(pass, FT_GENEVE_BAD_VERSION);
-	options_len = (b[0] & 0x3fu) * 4;
+	options_len = ft_geneve_options_length(b);
 	if (ft_take(&pass->cursor, options_len) == NULL)
 		return ft_short(pass, options_len, FT_GENEVE_BAD_OPTLEN, FT_CUT_GENEVE);
-	open_overlay(pass, FT_TUNNEL_GENEVE, ft_be24(b + 4))->option_bytes = (uint8_t)options_len;
-	ft_layer_push(pass, FT_LAYER_GENEVE, at, ft_be24(b + 4));
+	open_overlay(pass, FT_TUNNEL_GENEVE, ft_overlay_vni(b))->option_bytes =
+		(uint8_t)options_len;
+	ft_layer_push(pass, FT_LAYER_GENEVE, at, ft_overlay_vni(b));
 	return geneve_step(pass, ft_be16(b + 2));
 }

@@ -1,5 +1,6 @@
 #include "checksum.h"
 #include "pass.h"
+#include "tunnel_headers.h"
 
 enum { UDP_LEN = 8, PORTS_LEN = 4 };
 
@@ -7,8 +8,12 @@ static const struct {
 	uint16_t port;
 	uint8_t step;
 } tunnel_ports[] = {
-	{ 4789, FT_STEP_VXLAN },  { 8472, FT_STEP_VXLAN }, { 4790, FT_STEP_VXLAN_GPE },
-	{ 6081, FT_STEP_GENEVE }, { 37008, FT_STEP_TZSP }, { 6343, FT_STEP_SFLOW },
+	{ FT_VXLAN_PORT, FT_STEP_VXLAN },
+	{ FT_VXLAN_LINUX_PORT, FT_STEP_VXLAN },
+	{ FT_VXLAN_GPE_PORT, FT_STEP_VXLAN_GPE },
+	{ FT_GENEVE_PORT, FT_STEP_GENEVE },
+	{ 37008, FT_STEP_TZSP },
+	{ 6343, FT_STEP_SFLOW },
 };
 
 static enum ft_step port_step(struct ft_pass *pass, uint16_t port)
