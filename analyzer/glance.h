@@ -11,8 +11,8 @@
 /*
  * The address pair of a RoCEv2 frame, read without decoding it: Ethernet with at most one tag, then IPv4 without options
  * or IPv6, then UDP to a RoCE port. That begins no tunnel, so whatever else is said of the frame, and however broken it
- * is behind these bytes, its only packet has these two addresses. The same for such a frame in one of the tunnels that
- * mirrors use, GRE (ERSPAN) and VXLAN, over IPv4: its own pair. Of native InfiniBand with an LRH and a BTH behind it, the LIDs.
+ * is behind these bytes, its only packet has these two addresses. The same for such a frame in the tunnels of
+ * decode/around.h: its own pair. Of native InfiniBand with an LRH and a BTH behind it, the LIDs.
  */
 
 struct ft_glance {

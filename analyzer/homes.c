@@ -15,6 +15,7 @@ enum {
 	HOMES_MOST = 1 << 15, /* 1 MiB: where more ends come and go it only has to cost little */
 	HOMES_PER_PORT = 8,   /* so that hardly ever three ends share a bucket */
 	PKEY_FULL = 0x8000,
+	IN_OVERLAY = 0x8000, /* beside a VLAN */
 };
 static_assert(WAYS * sizeof(struct ft_home) == LINE, "one line to look into");
 
@@ -45,9 +46,14 @@ void ft_homes_free(struct ft_homes *homes)
 	free(homes->homes);
 }
 
+static bool is_in_overlay(const struct ft_item *item)
+{
+	return item->flow_key.vni != FT_FLOW_NO_VNI;
+}
+
 /*
  * Two limited members may not talk, so of what they send neither end says enough by itself. LIDs are not told from addresses
- * here.
+ * here; and beside IPv6 addresses there is no room for a VNI, which only segments ask for.
  */
 static bool is_told_by_ends(const struct ft_homes *homes, const struct ft_item *item)
 {
@@ -55,7 +61,10 @@ static bool is_told_by_ends(const struct ft_homes *homes, const struct ft_item *
 
 	if (item->flow_key.by_lid != 0)
 		return false;
-	return homes->by_segment ? (pkey & ~PKEY_FULL) == FT_PKEY_DEFAULT : (pkey & PKEY_FULL) != 0;
+	if (!homes->by_segment)
+		return (pkey & PKEY_FULL) != 0;
+	return (pkey & ~PKEY_FULL) == FT_PKEY_DEFAULT &&
+	       (!is_in_overlay(item) || (item->observed.has & FT_OBSERVED_IPV4) != 0);
 }
 
 static struct ft_home_end end_of(const struct ft_homes *homes, const struct ft_item *item,
@@ -65,9 +74,14 @@ static struct ft_home_end end_of(const struct ft_homes *homes, const struct ft_i
 	const uint8_t *address = source ? item->flow_key.src : item->flow_key.dst;
 	const uint8_t *mac = source ? observed->smac : observed->dmac;
 	uint64_t tags = homes->by_segment ? observed->vlan : observed->pkey;
+	uint64_t prefix = ft_load64(address);
 
+	if (homes->by_segment && is_in_overlay(item)) {
+		tags |= IN_OVERLAY;
+		prefix = item->flow_key.vni;
+	}
 	return (struct ft_home_end){
-		.prefix = ft_load64(address),
+		.prefix = prefix,
 		.interface = ft_load64(address + sizeof(uint64_t)),
 		.mac_and_tags = tags << 48 | (uint64_t)ft_be16(mac + 4) << 32 | ft_load32(mac),
 	};

@@ -11,7 +11,10 @@
  * about other pairs of the same ends, in one line of memory for each.
  */
 
-/* What an end is known by: its address as it stands in memory, and its MAC address below its P_Key or VLAN. */
+/*
+ * What an end is known by: its address as it stands in memory, and its MAC address below its P_Key or VLAN. In an overlay,
+ * where segments isolate, an IPv4 address has the VNI for its prefix, and the tags say so.
+ */
 struct ft_home_end {
 	uint64_t prefix, interface, mac_and_tags;
 };

@@ -37,13 +37,13 @@ static void fill_flow_key(uint32_t dest_qp, const struct ft_check_key *key,
 	}
 }
 
-/* Members of a check key that are the same for each usual packet, native or not. */
+/* Members of a check key that are the same for each usual packet, native or not, in an overlay or in none. */
 static void make_usual(struct ft_check_key *key)
 {
-	key->vni = key->qkey = 0;
+	key->qkey = 0;
 	key->qp_kind = 2;
 	key->has_gids = key->has_macs = !key->native;
-	key->has_vni = key->mgmt_class = 0;
+	key->mgmt_class = 0;
 	key->known = FT_NEED_ALL;
 	if (!key->native)
 		key->slid = key->dlid = 0;
@@ -92,6 +92,8 @@ void ft_item_key(const struct ft_item *item, struct ft_check_key *key)
 		return;
 	}
 	key->native = item->flow_key.by_lid != 0;
+	key->has_vni = item->flow_key.vni != FT_FLOW_NO_VNI;
+	key->vni = key->has_vni ? item->flow_key.vni : 0;
 	take_ends(&item->flow_key, key);
 	make_usual(key);
 	key->pkey = observed->pkey;

@@ -40,13 +40,25 @@ static bool is_ipv4(const struct ft_item *item)
 	return (item->observed.has & FT_OBSERVED_IPV4) != 0;
 }
 
+/* Of its IP header. */
+static uint32_t network_of(const struct ft_item *item)
+{
+	return item->ethernet_at + ft_brief_network(item->frame->bytes + item->ethernet_at);
+}
+
+/* As it stands there, whatever happened to its overlay on the way. */
+static uint8_t traffic_class_of(const struct ft_item *item)
+{
+	const uint8_t *ip = item->frame->bytes + network_of(item);
+
+	return is_ipv4(item) ? ip[1] : (uint8_t)(ft_be16(ip) >> 4);
+}
+
 /* Where its BTH ends. */
 static uint32_t extension_of(const struct ft_item *item)
 {
-	uint32_t at = item->ethernet_at;
-
-	return at + ft_brief_network(item->frame->bytes + at) +
-	       (is_ipv4(item) ? FT_BRIEF_UDP : FT_BRIEF_UDP6) + FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN;
+	return network_of(item) + (is_ipv4(item) ? FT_BRIEF_UDP : FT_BRIEF_UDP6) +
+	       FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN;
 }
 
 /* What it brings, as far as it was captured. */
@@ -82,11 +94,11 @@ static void see_plain(const struct ft_item *item, struct ft_nccl_seen *seen)
 	*seen = (struct ft_nccl_seen){
 		.frame = observed->frame,
 		.ts_ns = observed->ts_ns,
-		.ends.vni = UINT32_MAX,
+		.ends.vni = item->flow_key.vni,
 		.dest_qp = observed->dest_qp,
 		.psn = observed->psn,
 		.opcode = observed->opcode,
-		.traffic_class = (uint8_t)(observed->dscp << 2 | observed->ecn),
+		.traffic_class = traffic_class_of(item),
 		.ack_request = (observed->has & FT_OBSERVED_ACK_REQUEST) != 0,
 		.udp_sport = observed->sport,
 		.pkey = observed->pkey,

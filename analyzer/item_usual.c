@@ -26,10 +26,10 @@ INLINE struct address address_of(const struct ft_usual_view *view, uint32_t at, 
 
 /* As ft_flow_key_hash() of the key, which need not be read again. */
 INLINE uint32_t flow_hash(const struct address *src, const struct address *dst, uint32_t dest_qp,
-			  uint64_t seed)
+			  uint32_t vni, uint64_t seed)
 {
 	const uint64_t rest[2] = {
-		(uint64_t)FT_FLOW_NO_VNI << 32 | dest_qp,
+		(uint64_t)vni << 32 | dest_qp,
 		(uint32_t)FT_FLOW_ANY_VLAN << 16 | FT_FLOW_ANY_BASE,
 	};
 
@@ -51,7 +51,7 @@ INLINE struct ft_usual_ends take_addresses(const struct ft_usual_view *view, str
 
 	memcpy(key->src, src.halves, sizeof key->src);
 	memcpy(key->dst, dst.halves, sizeof key->dst);
-	item->hash = flow_hash(&src, &dst, key->dest_qp, seed);
+	item->hash = flow_hash(&src, &dst, key->dest_qp, view->vni, seed);
 	return ft_usual_ends_of(pair != NULL ? *pair : digest_of(&src) + digest_of(&dst),
 				ft_gids_are_upward(src.halves, dst.halves), item);
 }
@@ -84,13 +84,17 @@ INLINE void take_tags(const struct ft_usual_view *view, struct ft_item *item, ui
 	observed->hop = ft_macs_digest(first, last) | ttl;
 }
 
-INLINE void observe_traffic_class(const struct ft_usual_view *view, struct ft_observed *observed)
+/* `marked`: where its overlay ends a mark that the underlay made is taken over, as ft_observe() has it. */
+INLINE void observe_traffic_class(const struct ft_usual_view *view, bool marked,
+				  struct ft_observed *observed)
 {
 	uint8_t class = view->form == FT_BRIEF_OVER_IPV6 ? (uint8_t)(ft_be16(view->network) >> 4)
 							 : view->network[1];
 
 	observed->dscp = class >> 2;
 	observed->ecn = class & 3;
+	if (marked && observed->ecn != FT_ECN_NOT_ECT)
+		observed->ecn = FT_ECN_CE;
 }
 
 /* From the network header to the BTH. */
@@ -106,25 +110,36 @@ INLINE uint32_t always_there(enum ft_brief_form form)
 	return any | (form == FT_BRIEF_OVER_IPV4 ? FT_OBSERVED_IPV4 : 0);
 }
 
-/* `pair`: if it is known, else NULL. */
+/* What differs from frame to frame besides where things stand. */
+struct setting {
+	uint64_t seed;
+	const uint64_t *pair;           /* if it is known, else NULL */
+	const struct ft_around *around; /* NULL: nothing is around it */
+};
+
+static_assert(FT_AROUND_NO_VNI == FT_FLOW_NO_VNI, "copied");
+
 INLINE void fill(struct ft_item *item, const struct ft_frame *frame, const struct ft_brief *brief,
-		 enum ft_brief_form form, uint64_t seed, const uint64_t *pair)
+		 enum ft_brief_form form, struct setting setting)
 {
-	const struct ft_usual_view view = ft_usual_view_of(frame, brief, form, to_bth(form));
+	const bool ipv4 = form == FT_BRIEF_OVER_IPV4, wrapped = setting.around != NULL;
+	struct ft_usual_view view = ft_usual_view_of(frame, brief, form, to_bth(form));
 	const uint64_t content = ft_usual_take_extent(frame, brief, &view, item);
-	const bool ipv4 = form == FT_BRIEF_OVER_IPV4;
+	const uint64_t seed = setting.seed;
 	struct ft_usual_place place;
 	struct ft_usual_ends ends;
 
+	if (wrapped)
+		view.vni = setting.around->vni;
 	ft_usual_take_queue_pair(&view, item);
-	ends = take_addresses(&view, item, seed, pair);
+	ends = take_addresses(&view, item, seed, setting.pair);
 	place.ends = ends.digest;
 	place.bth = ft_usual_fill(item, frame, &view, content, always_there(form) | ends.upward);
 	place.ports = ft_be32(view.bth - FT_BRIEF_UDP_LEN);
 	place.ip_id = ipv4 ? ft_be16(view.network + IP_ID) : 0;
 	ft_usual_observe_place(&view, &place, &item->observed);
 	take_tags(&view, item, seed);
-	observe_traffic_class(&view, &item->observed);
+	observe_traffic_class(&view, wrapped && setting.around->marked, &item->observed);
 }
 
 /* Whole frames whose items are filled: their ICRCs are checked some at a time, so that none waits for the one before. */
@@ -144,39 +159,47 @@ INLINE void leave_unchecked(struct unchecked *unchecked, unsigned number,
 }
 
 /* As ft_observe() has it of a tunnel that counts its frames. */
-static void observe_mirror(struct ft_observed *observed, const struct ft_brief_mirror *mirror)
+static void observe_mirror(const struct ft_frame *frame, const struct ft_around *around,
+			   struct ft_observed *observed)
 {
-	ft_observe_session(
-		observed, &(struct ft_mirror_session){
-				  .src[1] = ft_ipv4_interface(ft_load32(mirror->ip + FT_BRIEF_SRC)),
-				  .dst[1] = ft_ipv4_interface(ft_load32(mirror->ip + FT_BRIEF_DST)),
-				  .key = mirror->key,
-				  .session = mirror->session,
-				  .kind = mirror->kind,
-				  .sequence = mirror->sequence,
-			  });
+	const uint8_t *ip = frame->bytes + around->network_at;
+	struct ft_mirror_session session = {
+		.key = around->key,
+		.session = around->session,
+		.kind = around->kind,
+		.sequence = around->sequence,
+	};
+
+	if (around->is_ipv6) {
+		memcpy(session.src, ip + FT_BRIEF_SRC6, sizeof session.src);
+		memcpy(session.dst, ip + FT_BRIEF_DST6, sizeof session.dst);
+	} else {
+		session.src[1] = ft_ipv4_interface(ft_load32(ip + FT_BRIEF_SRC));
+		session.dst[1] = ft_ipv4_interface(ft_load32(ip + FT_BRIEF_DST));
+	}
+	ft_observe_session(observed, &session);
 }
 
 /* Of another form than most frames; *brief is filled if it is usual. */
 __attribute__((noinline)) static bool fill_other(struct ft_item *item, const struct ft_frame *frame,
 						 const struct ft_decode_config *config,
-						 uint64_t seed, struct ft_brief *brief,
-						 bool *mirrored)
+						 uint64_t seed, const uint64_t *pair,
+						 struct ft_brief *brief, bool *mirrored)
 {
 	const struct ft_decode_input input = ft_decode_input_of(frame);
-	struct ft_brief_mirror mirror;
+	struct ft_around around;
+	const struct setting setting = { seed, pair, &around };
 
 	if (frame->link_type == FT_LINK_INFINIBAND)
 		return ft_usual_fill_native(item, frame, seed, brief);
-	if (ft_brief_find_ipv6(config, &input, brief)) {
-		fill(item, frame, brief, FT_BRIEF_OVER_IPV6, seed, NULL);
-		return true;
-	}
-	if (!ft_brief_find_mirrored(config, &input, brief, &mirror))
+	if (!ft_brief_find_other(config, &input, brief, &around))
 		return false;
-	fill(item, frame, brief, FT_BRIEF_OVER_IPV4, seed, NULL);
-	if (mirror.has_sequence) {
-		observe_mirror(&item->observed, &mirror);
+	if (brief->form == FT_BRIEF_OVER_IPV4)
+		fill(item, frame, brief, FT_BRIEF_OVER_IPV4, setting);
+	else
+		fill(item, frame, brief, FT_BRIEF_OVER_IPV6, setting);
+	if (around.has_sequence) {
+		observe_mirror(frame, &around, &item->observed);
 		*mirrored = true;
 	}
 	return true;
@@ -229,17 +252,20 @@ INLINE bool fill_one(struct ft_item *item, const struct row *row, unsigned numbe
 		     const struct ft_frame *frame, const struct ft_decode_config *config,
 		     uint64_t seed, struct ft_brief *brief, bool *mirrored)
 {
-	const uint64_t *pair = row->dealt ? &row->parcels[number].pair : NULL;
+	const struct setting setting = {
+		.seed = seed,
+		.pair = row->dealt ? &row->parcels[number].pair : NULL,
+	};
 	struct ft_brief other;
 
 	if (__builtin_expect(!find_brief(row, number, frame, config, brief), 0)) {
 		if ((row->dealt && row->parcels[number].decoded) ||
-		    !fill_other(item, frame, config, seed, &other, mirrored))
+		    !fill_other(item, frame, config, seed, setting.pair, &other, mirrored))
 			return false;
 		*brief = other;
 		return true;
 	}
-	fill(item, frame, brief, FT_BRIEF_OVER_IPV4, seed, pair);
+	fill(item, frame, brief, FT_BRIEF_OVER_IPV4, setting);
 	return true;
 }
 

@@ -40,6 +40,7 @@ struct ft_usual_view {
 	uint32_t rows[FT_BTH_LEN / 4];
 	uint32_t headers; /* FT_HAS_ bits: extended ones */
 	uint32_t payload; /* bytes */
+	uint32_t vni;     /* FT_FLOW_NO_VNI: in no overlay */
 	enum ft_brief_form form;
 };
 
@@ -66,8 +67,7 @@ static_assert(offsetof(struct ft_flow_key, by_lid) - offsetof(struct ft_flow_key
 FT_USUAL_INLINE void ft_usual_take_queue_pair(const struct ft_usual_view *view,
 					      struct ft_item *item)
 {
-	const uint32_t rest[3] = { FT_FLOW_NO_VNI,
-				   (uint32_t)FT_FLOW_ANY_VLAN << 16 | FT_FLOW_ANY_BASE,
+	const uint32_t rest[3] = { view->vni, (uint32_t)FT_FLOW_ANY_VLAN << 16 | FT_FLOW_ANY_BASE,
 				   view->form == FT_BRIEF_NATIVE };
 	struct ft_flow_key *key = &item->flow_key;
 
@@ -165,6 +165,7 @@ FT_USUAL_INLINE void ft_usual_observe_place(const struct ft_usual_view *view,
 		.ports = at->ports << 16 | at->ports >> 16,
 		.ip_id = at->ip_id,
 		.aeth = ft_usual_observe_extension(view, observed),
+		.overlay = view->vni + 1,
 	};
 
 	observed->digest = ft_digest_place(at->bth, &place);
@@ -202,6 +203,8 @@ FT_USUAL_INLINE void ft_usual_take_traits(struct ft_item *item)
 	memcpy((uint8_t *)item + offsetof(struct ft_item, known), traits, sizeof traits);
 }
 
+static_assert(FT_FLOW_NO_VNI + 1 == 0, "as in struct ft_place");
+
 /* `at`: of the BTH from the network header on. */
 FT_USUAL_INLINE struct ft_usual_view ft_usual_view_of(const struct ft_frame *frame,
 						      const struct ft_brief *brief,
@@ -216,6 +219,7 @@ FT_USUAL_INLINE struct ft_usual_view ft_usual_view_of(const struct ft_frame *fra
 		.rows = { ft_be32(bth), ft_be32(bth + 4), ft_be32(bth + 8) },
 		.headers = brief->shape->headers,
 		.payload = brief->payload_length,
+		.vni = FT_FLOW_NO_VNI,
 		.form = form,
 	};
 }

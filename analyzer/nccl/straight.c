@@ -252,7 +252,7 @@ static inline bool is_between(const struct ft_flow_key *key, const uint8_t src[1
 	return ((from[0] ^ a[0]) | (from[1] ^ a[1]) | (to[0] ^ b[0]) | (to[1] ^ b[1])) == 0;
 }
 
-/* Which end it is, and of which lane, is as good as random: there is no branch on that. */
+/* Those go straight that are in no overlay. Which end it is, and of which lane, is as good as random: there is no branch on that. */
 bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t place,
 			  const struct ft_flow_key *key)
 {
@@ -263,7 +263,7 @@ bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t plac
 	bool is_between_them =
 		is_between(key, straight->hosts[FT_NCCL_AT_RECEIVER - role], straight->hosts[role]);
 
-	return (is_named & is_between_them) != 0;
+	return (is_named & is_between_them & (key->vni == FT_FLOW_NO_VNI)) != 0;
 }
 
 /* Where data goes clear-to-sends are acknowledged, too. What was not seen yet is not to be acknowledged. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include <decode/around.h>
 #include <decode/big_endian.h>
 #include <decode/decode.h>
 #include <decode/opcode.h>
@@ -119,22 +120,31 @@ enum {
 			 FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN
 };
 
-/* True, and *brief filled, if the frame is of the usual form over IPv4; nearly free. */
-static inline bool ft_brief_find(const struct ft_decode_config *config,
-				 const struct ft_decode_input *input, struct ft_brief *brief)
+/*
+ * True, and *brief filled, if the frame at this offset is of the usual form over IPv4. So much of it was captured as holds a
+ * BTH over IPv4.
+ */
+static inline bool ft_brief_find_at(const struct ft_decode_config *config,
+				    const struct ft_decode_input *input, uint32_t at,
+				    struct ft_brief *brief)
 {
 	const uint8_t *ip;
 
-	if (!ft_brief_link(input, FT_BRIEF_LEAST))
-		return false;
 	brief->form = FT_BRIEF_OVER_IPV4;
-	brief->ethernet_at = 0;
-	brief->ip_at = ft_brief_network(input->bytes);
+	brief->ethernet_at = at;
+	brief->ip_at = at + ft_brief_network(input->bytes + at);
 	ip = input->bytes + brief->ip_at;
 	if (ft_be16(ip - 2) != 0x0800 || !ft_brief_is_plain_ipv4(ip) || ip[9] != 17)
 		return false;
 	return ft_brief_transport(config, input, brief->ip_at + FT_BRIEF_UDP,
 				  (uint32_t)ft_be16(ip + 2) - FT_BRIEF_UDP, brief);
+}
+
+/* The same for the frame as it was captured; nearly free. */
+static inline bool ft_brief_find(const struct ft_decode_config *config,
+				 const struct ft_decode_input *input, struct ft_brief *brief)
+{
+	return ft_brief_link(input, FT_BRIEF_LEAST) && ft_brief_find_at(config, input, 0, brief);
 }
 
 /*
@@ -156,33 +166,12 @@ static inline bool ft_brief_find_behind(const struct ft_decode_input *input, uin
 				 (uint32_t)ft_be16(ip + 2) - FT_BRIEF_UDP, brief);
 }
 
-/* The same over IPv6. */
-bool ft_brief_find_ipv6(const struct ft_decode_config *config, const struct ft_decode_input *input,
-			struct ft_brief *brief);
-
 /*
- * How a mirror sent a frame on: in GRE, as it is or behind a header of ERSPAN (RFC 2784, 2890; draft-foschiano-erspan). Of
- * that what tells sessions apart, and counts their frames.
+ * The usual form as less frames are of it, with nothing behind it: over IPv6, or over IPv4 or IPv6 inside tunnels, where a
+ * mirror may have cut the frame, too. *around says what of; it is filled in any case.
  */
-struct ft_brief_mirror {
-	const uint8_t *ip; /* outer header, of IPv4 */
-	uint32_t length;   /* of GRE and ERSPAN: the mirrored frame is behind it */
-	uint8_t kind;      /* enum ft_tunnel_kind */
-	bool has_sequence;
-	uint16_t session;
-	uint32_t key, sequence; /* 0: none */
-};
-
-/* From a GRE header on, `left` bytes captured. False: no such tunnel of an Ethernet frame, or it is cut; `ip` is not filled. */
-bool ft_brief_gre(const uint8_t *gre, uint32_t left, struct ft_brief_mirror *mirror);
-
-/*
- * The usual form over IPv4, mirrored: in such a tunnel, behind Ethernet with at most one tag and IPv4 in one piece and
- * without options, with nothing behind it. The mirror may have cut the frame, too.
- */
-bool ft_brief_find_mirrored(const struct ft_decode_config *config,
-			    const struct ft_decode_input *input, struct ft_brief *brief,
-			    struct ft_brief_mirror *mirror);
+bool ft_brief_find_other(const struct ft_decode_config *config, const struct ft_decode_input *input,
+			 struct ft_brief *brief, struct ft_around *around);
 
 /* And native InfiniBand. */
 bool ft_brief_find_native(const struct ft_decode_input *input, struct ft_brief *brief);

@@ -8,12 +8,13 @@
 #include <string.h>
 
 #include "../decode/frame_input.h"
+#include "../decode/wrapping.h"
 #include "../holds.h"
 #include "glance.h"
 #include "observe.h"
 
 enum { ETHERNET = 14, TAG = 4, IPV4 = 20, IPV6 = 40, UDP = 8, ROCE_PORT = 4791 };
-enum { HEADERS_MAX = ETHERNET + TAG + IPV6 + UDP };
+enum { HEADERS_MAX = ETHERNET + TAG + IPV6 + UDP, WRAPPINGS = 4 };
 
 static bool glance_is_right(const struct ft_decode_config *config,
 			    const struct ft_decode_input *input)
@@ -44,53 +45,23 @@ static bool glance_is_right(const struct ft_decode_config *config,
 	return true;
 }
 
-/* In front of an Ethernet frame: ERSPAN types I, II and III, GRE with Ethernet and a key, VXLAN. */
-static const struct {
-	uint8_t size, protocol, bytes[24];
-} tunnels[] = {
-	{ 4, 47, { 0, 0, 0x88, 0xbe } },
-	{ 16, 47, { 0x10, 0, 0x88, 0xbe, [8] = 0x10 } },
-	{ 20, 47, { 0x10, 0, 0x22, 0xeb, [8] = 0x20 } },
-	{ 24, 47, { 0, 0, 0x22, 0xeb, [4] = 0x20, [15] = 1 } },
-	{ 8, 47, { 0x20, 0, 0x65, 0x58 } },
-	{ 16, 17, { [2] = 0x12, 0xb5, [8] = 8 } },
-};
-
-/* All of them are seen at a glance but GRE with Ethernet, unless they were spoilt. */
-static void in_tunnel(const struct ft_decode_config *config, const struct ft_decode_input *inner,
-		      unsigned choice, unsigned change)
+/* In tunnels with which nothing is wrong it is seen at a glance. */
+static void in_tunnels(const struct ft_decode_config *config, const struct ft_decode_input *inner,
+		       struct dice *dice)
 {
-	unsigned tunnel = choice % (sizeof tunnels / sizeof *tunnels);
-	uint32_t front = ETHERNET + IPV4 + tunnels[tunnel].size, size = front + inner->captured;
-	uint32_t datagram = size - ETHERNET;
-	uint8_t *wrapped = calloc(1, size), *ip = wrapped + ETHERNET;
-	struct ft_decode_input input = { wrapped, size, size, FT_LINK_ETHERNET, 0, inner->ts_ns };
+	const unsigned depth = 1 + dice_roll(dice, WRAPPING_DEEPEST);
+	struct wrapping wrapping = wrap(inner, depth, dice);
+	bool seen = glance_is_right(config, &wrapping.input);
 
-	assert(wrapped != NULL);
-	wrapped[12] = 0x08;
-	ip[0] = 0x45;
-	ip[2] = (uint8_t)(datagram >> 8);
-	ip[3] = (uint8_t)datagram;
-	ip[9] = tunnels[tunnel].protocol;
-	memcpy(ip + IPV4, tunnels[tunnel].bytes, tunnels[tunnel].size);
-	if (ip[9] == 17) {
-		ip[IPV4 + 4] = (uint8_t)((datagram - IPV4) >> 8);
-		ip[IPV4 + 5] = (uint8_t)(datagram - IPV4);
-	}
-	memcpy(wrapped + front, inner->bytes, inner->captured);
-	if (datagram <= UINT16_MAX)
-		assert(glance_is_right(config, &input) == (tunnel != 4));
-	input.captured -= change % size;
-	glance_is_right(config, &input);
-	wrapped[change % front] ^= (uint8_t)(choice + change);
-	glance_is_right(config, &input);
-	input.captured = size;
-	glance_is_right(config, &input);
-	free(wrapped);
+	assert(!wrapping.plain || seen == (depth <= FT_TUNNELS_MAX));
+	wrapping.input.captured -= dice_roll(dice, wrapping.input.captured + 1);
+	glance_is_right(config, &wrapping.input);
+	free(wrapping.bytes);
 }
 
 /* `change`: a byte of the headers that is spoilt, if it is one of them. */
-static void in_roce(const struct frame_input *frame, unsigned choice, unsigned change)
+static void in_roce(const struct frame_input *frame, unsigned choice, unsigned change,
+		    struct dice *dice)
 {
 	uint32_t size = frame->input.captured, network = (choice & 1) != 0 ? IPV6 : IPV4;
 	uint32_t ip_at = (choice & 2) != 0 ? ETHERNET + TAG : ETHERNET;
@@ -116,7 +87,8 @@ static void in_roce(const struct frame_input *frame, unsigned choice, unsigned c
 	input.wire = input.captured + ((choice & 16) != 0 ? change : 0);
 	if (input.captured >= headers && (choice & 8) == 0) {
 		assert(glance_is_right(&frame->config, &input));
-		in_tunnel(&frame->config, &input, choice, change);
+		for (int i = 0; i < WRAPPINGS; i++)
+			in_tunnels(&frame->config, &input, dice);
 	}
 	wrapped[change % headers] ^= (uint8_t)choice;
 	glance_is_right(&frame->config, &input);
@@ -136,6 +108,7 @@ static void in_infiniband(const struct frame_input *frame)
 
 void ft_holds(const uint8_t *bytes, size_t size)
 {
+	struct dice dice = dice_of(bytes, size);
 	struct frame_input frame;
 
 	if (!frame_input_read(bytes, size, &frame))
@@ -144,6 +117,6 @@ void ft_holds(const uint8_t *bytes, size_t size)
 	in_infiniband(&frame);
 	if (size >= 2 && frame.config.roce_port_count > 0 &&
 	    frame.config.roce_ports[0] == ROCE_PORT)
-		in_roce(&frame, bytes[size - 1], bytes[size - 2]);
+		in_roce(&frame, bytes[size - 1], bytes[size - 2], &dice);
 	free(frame.bytes);
 }

@@ -1,6 +1,6 @@
 /*
  * The usual packet's short way says the same about it as the way of any packet, bit for bit, and so does what NCCL's
- * follower sees of it; for frames as they come, and for RoCEv2 and InfiniBand frames around the same bytes.
+ * follower sees of it; for frames as they come, and for RoCEv2, also in tunnels, and InfiniBand frames around the same bytes.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -10,6 +10,7 @@
 #include <zlib.h>
 
 #include "../decode/frame_input.h"
+#include "../decode/wrapping.h"
 #include "../holds.h"
 #include "glance.h"
 #include "item_fill.h"
@@ -31,6 +32,7 @@ enum {
 	VCRC = 2,
 	FILL = 0xa5,
 	SEED = 99,
+	WRAPPINGS = 4,
 };
 
 static void put16(uint8_t *b, uint32_t value)
@@ -196,63 +198,30 @@ static void make_usual(uint8_t *bth, unsigned pick)
 	bth[7] |= 2;
 }
 
-/* What mirrors put in front of a frame: GRE with Ethernet, ERSPAN types I, II and III, with words that may be there. */
-static const struct {
-	uint8_t size, bytes[28];
-} mirrors[] = {
-	{ 4, { 0, 0, 0x65, 0x58 } },
-	{ 8, { 0x20, 0, 0x65, 0x58, 0, 0, 0x12, 0x34 } }, /* OVERLAY */
-	{ 12, { 0x30, 0, 0x65, 0x58, 0, 0, 0x12, 0x34, 0, 0, 0, 9 } },
-	{ 4, { 0, 0, 0x88, 0xbe } },
-	{ 16, { 0x10, 0, 0x88, 0xbe, 0, 0, 1, 7, 0x10, 5, 0x60, 42, 0, 0, 0, 3 } },
-	{ 24, { 0xb0, 0, 0x88, 0xbe, 1, 2, 0, 0, 0, 0, 0, 5, 0xff, 0, 0, 1, 0x10, 5, 0x04, 42 } },
-	{ 20, { 0x10, 0, 0x22, 0xeb, 0, 0, 0, 8, 0x20, 5, 0, 43, 1, 2, 3, 4, 0, 0, 0, 0x10 } },
-	{ 28, { 0x10, 0, 0x22, 0xeb, 0, 0, 0, 8, 0x20, 5, 0, 43, 1, 2, 3, 4, 0, 0, 0, 1 } },
-	{ 16, { 0, 0, 0x22, 0xeb, 0x20, 5, 0, 43, 1, 2, 3, 4, 0, 0, 0x08, 0 } }, /* OF_IP */
-};
-enum { OVERLAY = 1, OF_IP = 8 };
-
 /*
- * A frame that a mirror sent on, and perhaps cut; a byte of what it put in front may have another bit. `usual`: the frame is
- * of the usual form over IPv4 and whole.
+ * A frame in tunnels, which may be anything but right. `usual`: the frame is of the usual form and whole. Where a port of an
+ * overlay is said to be RoCE's, that is what it is.
  */
-static void in_mirror(const struct ft_decode_config *config, const struct ft_decode_input *inner,
-		      bool usual, unsigned choice, unsigned spoil)
+static void in_tunnels(const struct ft_decode_config *config, const struct ft_decode_input *inner,
+		       bool usual, struct dice *dice)
 {
-	const unsigned kind = choice % (sizeof mirrors / sizeof *mirrors);
-	const bool tagged = (choice & 16) != 0, cut = (choice & 32) != 0, spoilt = spoil % 4 == 0;
-	uint32_t held = cut ? inner->captured - inner->captured / 4 : inner->captured;
-	uint32_t front = ETHERNET + (tagged ? TAG : 0) + IPV4, size = mirrors[kind].size + held;
-	uint8_t *wrapped = calloc(1, front + size), *at = wrapped + 12;
-	struct ft_decode_input input = *inner;
+	const unsigned depth = 1 + dice_roll(dice, dice_roll(dice, WRAPPING_DEEPEST) + 1);
+	const bool taken_over = dice_roll(dice, 16) == 0;
+	struct wrapping wrapping = wrap(inner, depth, dice);
+	struct ft_decode_config ports = *config;
 	enum way way;
 
-	assert(wrapped != NULL);
-	if (tagged) {
-		put16(at, 0x8100);
-		at += TAG;
-	}
-	put16(at, 0x0800);
-	at = put_ipv4(at + 2, size, inner->bytes);
-	wrapped[front - IPV4 + 9] = 47;
-	memcpy(at, mirrors[kind].bytes, mirrors[kind].size);
-	memcpy(at + mirrors[kind].size, inner->bytes, held);
-	if (spoilt)
-		wrapped[spoil / 4 % (front + mirrors[kind].size)] ^= (uint8_t)(1u << spoil % 7);
-	input.bytes = wrapped;
-	input.wire = input.captured = front + size;
-	if ((choice & 64) != 0)
-		input.captured -= spoil % (held / 2 + 1);
-	if ((choice & 128) != 0)
-		input.wire += spoil % 5;
-	way = both_ways_agree(config, &input);
-	assert(way != OTHER || !usual || kind == OVERLAY || kind == OF_IP || cut || spoilt ||
-	       (choice & (64 | 128)) != 0);
-	free(wrapped);
+	if (taken_over)
+		ports.roce_ports[ports.roce_port_count++] = 4789;
+	way = both_ways_agree(&ports, &wrapping.input);
+	assert(way != OTHER || !usual || !wrapping.plain || taken_over || depth > FT_TUNNELS_MAX);
+	assert(way == OTHER || depth <= FT_TUNNELS_MAX || taken_over || !wrapping.plain);
+	free(wrapping.bytes);
 }
 
 /* Ethernet, perhaps a VLAN tag, IPv4 or IPv6, and UDP before the bytes of a frame: its BTH and what follows. */
-static void in_roce(const struct frame_input *frame, unsigned choice, unsigned more)
+static void in_roce(const struct frame_input *frame, unsigned choice, unsigned more,
+		    struct dice *dice)
 {
 	const uint8_t *bytes = frame->bytes;
 	uint32_t size = frame->input.captured, udp = UDP + size + more % 8;
@@ -287,8 +256,8 @@ static void in_roce(const struct frame_input *frame, unsigned choice, unsigned m
 	way = both_ways_agree(&config, &input);
 	assert(way != OTHER || (choice & 32) == 0);
 	assert(way != DAMAGED || config.check_icrc);
-	in_mirror(&config, &input, (choice & (32 | 2)) == 32 && more % 8 == 0, more / 8,
-		  size + choice);
+	for (int i = 0; i < WRAPPINGS; i++)
+		in_tunnels(&config, &input, (choice & 32) != 0 && more % 8 == 0, dice);
 	free(wrapped);
 }
 
@@ -355,13 +324,14 @@ static void in_infiniband(const struct frame_input *frame, unsigned choice, unsi
 
 void ft_holds(const uint8_t *bytes, size_t size)
 {
+	struct dice dice = dice_of(bytes, size);
 	struct frame_input frame;
 
 	if (!frame_input_read(bytes, size, &frame))
 		return;
 	both_ways_agree(&frame.config, &frame.input);
 	if (frame.input.captured >= IPV6) {
-		in_roce(&frame, bytes[size - 1], bytes[size - 2]);
+		in_roce(&frame, bytes[size - 1], bytes[size - 2], &dice);
 		in_infiniband(&frame, bytes[size - 1], bytes[size - 2]);
 	}
 	free(frame.bytes);

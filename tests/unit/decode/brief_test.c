@@ -24,12 +24,14 @@ static bool find(struct ft_decode_input *input, const char *hex, uint32_t cut,
 {
 	static const struct ft_decode_config config = FT_DECODE_DEFAULTS;
 	static uint8_t bytes[FRAME_BYTES_MAX];
+	struct ft_around around;
 
 	memset(bytes, 0, sizeof bytes);
 	input->bytes = bytes;
 	input->captured = (uint32_t)frame_bytes(hex, bytes);
 	input->wire = input->captured + cut;
-	return ft_brief_find(&config, input, brief) || ft_brief_find_ipv6(&config, input, brief) ||
+	return ft_brief_find(&config, input, brief) ||
+	       ft_brief_find_other(&config, input, brief, &around) ||
 	       ft_brief_find_native(input, brief);
 }
 
@@ -127,6 +129,77 @@ static void it_is_ethernet_without_fcs(void **state)
 	assert_false(find(&cooked, WHOLE, 0, &brief));
 }
 
+/* A whole frame has 74 bytes. */
+#define IN_VXLAN(total, udp) ETH(0800) IPV4(total, 11) UDP(12b5, udp) "08000000 00138800 "
+#define IN_GRE(total)        ETH(0800) IPV4(total, 2f) "0000 6558 "
+
+static void usual_frames_in_tunnels_are_found(void **state)
+{
+	static const struct {
+		const char *sentence, *hex;
+		uint32_t cut, ethernet_at, payload_at;
+	} rows[] = {
+		{ "in VXLAN", IN_VXLAN(006e, 005a) WHOLE, 0, 50, 50 + 54 },
+		{ "... tagged",
+		  IN_VXLAN(0072, 005e) ETH(8100) "0005 0800 " IPV4(003c, 11) ROCE SEND BODY ICRC, 0,
+		  50, 50 + 58 },
+		{ "... IPv6", IN_VXLAN(0082, 006e) ETH(86dd) IPV6(0028, 11) ROCE SEND BODY ICRC, 0,
+		  50, 50 + 74 },
+		{ "... cut in the payload", IN_VXLAN(006e, 005a) HEADERS SEND "11*4 ", 16, 50,
+		  50 + 54 },
+		{ "in GRE", IN_GRE(0062) WHOLE, 0, 38, 38 + 54 },
+		{ "... cut by the mirror", IN_GRE(005a) HEADERS SEND "11*12 ", 0, 38, 38 + 54 },
+		{ "... cut by both", IN_GRE(005a) HEADERS SEND "11*4 ", 8, 38, 38 + 54 },
+		{ "in VXLAN that a mirror cuts",
+		  ETH(0800) IPV4(0088, 2f) "0000 6558 " IN_VXLAN(006e, 005a) HEADERS SEND "11*8 ",
+		  0, 88, 88 + 54 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_decode_input input = { .link_type = ETHERNET };
+		struct ft_brief brief;
+
+		if (!find(&input, rows[i].hex, rows[i].cut, &brief))
+			fail_msg("%s", rows[i].sentence);
+		assert_int_equal(brief.payload_at, rows[i].payload_at);
+		assert_int_equal(brief.payload_length, 16);
+		assert_int_equal(brief.end, brief.payload_at + 16 + 4);
+		assert_int_equal(brief.ethernet_at, rows[i].ethernet_at);
+	}
+}
+
+static void nothing_else_is_in_tunnels(void **state)
+{
+	static const struct {
+		const char *sentence, *hex;
+		uint32_t cut;
+	} rows[] = {
+		{ "bytes behind the inner datagram", IN_VXLAN(006f, 005b) WHOLE "00 ", 0 },
+		{ "bytes behind the outer one", IN_VXLAN(006e, 005a) WHOLE "00 ", 0 },
+		{ "cut behind both", IN_VXLAN(006e, 005a) WHOLE, 4 },
+		{ "the inner datagram is longer than the outer one",
+		  IN_VXLAN(006d, 0059) HEADERS SEND BODY "aabbcc ", 0 },
+		{ "... and was cut", IN_VXLAN(006d, 0059) HEADERS SEND BODY "aa ", 2 },
+		{ "cut behind what a mirror sent on", IN_GRE(0062) WHOLE, 4 },
+		{ "two tags inside",
+		  IN_VXLAN(0076, 0062) ETH(8100) "0005 8100 0006 0800 " IPV4(003c, 11)
+			  ROCE SEND BODY ICRC,
+		  0 },
+		{ "UD inside", IN_VXLAN(006e, 005a) HEADERS BTH(64, 00, 000011) BODY ICRC, 0 },
+		{ "cut in the inner BTH", IN_VXLAN(006e, 005a) HEADERS "0400 ffff 0000 ", 30 },
+	};
+	struct ft_brief brief;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_decode_input input = { .link_type = ETHERNET };
+
+		if (find(&input, rows[i].hex, rows[i].cut, &brief))
+			fail_msg("%s", rows[i].sentence);
+	}
+}
+
 /* By length in words, LRH to ICRC. */
 #define LRH(lver, lnh, words) "0" #lver "0" #lnh " 0009 " #words " 0001 "
 
@@ -195,6 +268,8 @@ int main(void)
 		cmocka_unit_test(usual_frames_are_found),
 		cmocka_unit_test(nothing_else_is),
 		cmocka_unit_test(it_is_ethernet_without_fcs),
+		cmocka_unit_test(usual_frames_in_tunnels_are_found),
+		cmocka_unit_test(nothing_else_is_in_tunnels),
 		cmocka_unit_test(usual_native_frames_are_found),
 		cmocka_unit_test(nothing_else_is_native),
 	};

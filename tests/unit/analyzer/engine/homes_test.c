@@ -12,6 +12,7 @@
 
 enum { RED, GREEN, TENANTS_HERE };
 enum { ASKED = 200000, SEED = 7, ADDRESSES = 6, CELL_BASE = 40 };
+enum { RED_VNI = 0xffffff, GREEN_VNI = 2 };
 
 static const struct ft_declared by_pkey = {
 	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "green", .class = FT_CUSTOMER }),
@@ -36,6 +37,15 @@ static const struct ft_declared by_segment = {
 			     DURING(200, 300, VLAN(1), HOST("g1"), HOST("g2"))) }),
 };
 
+/* The same addresses are the tenants' own, each in its overlay. */
+static const struct ft_declared by_overlay = {
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "green", .class = FT_CUSTOMER }),
+	SEGMENTS({ .tenant = RED, ALWAYS(VNI(RED_VNI), VLAN(1), NET(10, 0, 0, 0, 24)) },
+		 { .tenant = GREEN,
+		   INTERVALS(DURING(100, 200, VNI(GREEN_VNI), VNI(0), NET(10, 0, 0, 0, 24)),
+			     DURING(200, 300, VNI(GREEN_VNI), VLAN(2), NET(10, 0, 0, 4, 30))) }),
+};
+
 static unsigned pick(unsigned below)
 {
 	return (unsigned)(random() % below);
@@ -55,6 +65,30 @@ static void set_mac(uint8_t mac[6], unsigned host)
 	memcpy(mac, own, sizeof own);
 }
 
+/* Of an IPv6 address that ends as an IPv4 address does, and begins as a VNI stands in memory. */
+static void make_ipv6(uint8_t address[16], uint32_t vni)
+{
+	const uint64_t prefix = vni;
+
+	memcpy(address, &prefix, sizeof prefix);
+}
+
+static void set_addresses(struct ft_item *item, unsigned src, unsigned dst)
+{
+	static const uint32_t vnis[] = { FT_FLOW_NO_VNI, FT_FLOW_NO_VNI, RED_VNI, GREEN_VNI, 0, 9 };
+	const unsigned count = sizeof vnis / sizeof *vnis;
+
+	set_address(item->flow_key.src, src);
+	set_address(item->flow_key.dst, dst);
+	item->flow_key.vni = vnis[pick(count)];
+	item->observed.has = FT_OBSERVED_IP | FT_OBSERVED_IPV4;
+	if (pick(8) != 0)
+		return;
+	item->observed.has = FT_OBSERVED_IP;
+	make_ipv6(item->flow_key.src, vnis[pick(count)]);
+	make_ipv6(item->flow_key.dst, vnis[pick(count)]);
+}
+
 /* Mostly a host with its own MAC address; some have another's. */
 static void make_item(struct ft_item *item, struct ft_frame *frame)
 {
@@ -66,8 +100,7 @@ static void make_item(struct ft_item *item, struct ft_frame *frame)
 	*item = (struct ft_item){ .frame = frame, .usual = true, .kind = FT_FRAME_JUDGED };
 	item->has_flow = item->connected = item->followed = true;
 	item->known = FT_NEED_ALL;
-	set_address(item->flow_key.src, src);
-	set_address(item->flow_key.dst, dst);
+	set_addresses(item, src, dst);
 	set_mac(item->observed.smac, pick(8) == 0 ? 1 + pick(ADDRESSES) : src);
 	set_mac(item->observed.dmac, pick(8) == 0 ? 1 + pick(ADDRESSES) : dst);
 	item->observed.ts_ns = frame->ts_ns;
@@ -142,6 +175,12 @@ static void ends_in_segments_are_judged_as_by_the_map(void **state)
 	ask_often(&by_segment);
 }
 
+static void ends_in_overlays_are_judged_as_by_the_map(void **state)
+{
+	(void)state;
+	ask_often(&by_overlay);
+}
+
 enum { MANY = 3000, CELL = 5, EPOCH = 1 };
 
 static struct ft_port many_port(unsigned number)
@@ -154,7 +193,7 @@ static void make_many_item(struct ft_item *item, unsigned src, unsigned dst)
 {
 	const struct ft_port from = many_port(src), to = many_port(dst);
 
-	*item = (struct ft_item){ .usual = true };
+	*item = (struct ft_item){ .usual = true, .flow_key.vni = FT_FLOW_NO_VNI };
 	memcpy(item->flow_key.src, from.ip.address, sizeof item->flow_key.src);
 	memcpy(item->flow_key.dst, to.ip.address, sizeof item->flow_key.dst);
 	memcpy(item->observed.smac, from.mac, sizeof from.mac);
@@ -201,6 +240,7 @@ int main(void)
 		cmocka_unit_test(nearly_all_ends_that_a_map_names_stay_known),
 		cmocka_unit_test(ends_in_partitions_are_judged_as_by_the_map),
 		cmocka_unit_test(ends_in_segments_are_judged_as_by_the_map),
+		cmocka_unit_test(ends_in_overlays_are_judged_as_by_the_map),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
