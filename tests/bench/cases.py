@@ -114,6 +114,14 @@ def mirrored_rows(bench):
     return [per_frame("slices, 1 k flows, in ERSPAN II", "from a tap", pair, 1000000, rows.TOLD)]
 
 
+def overlay_rows(bench):
+    """As they pass between the leaves of a fabric that is an overlay, in VXLAN, against the same frames in none."""
+    capture, carried = (bench.make("traffic", "small", "--frames", 1000000, "--flows", 1000, *SLICES, *how)
+                        for how in ([], ["--overlay"]))
+    pair = bench.against(audit(bench, carried, "small"), audit(bench, capture, "small"))
+    return [per_frame("slices, 1 k flows, in VXLAN", "in no overlay", pair, 1000000, rows.TOLD)]
+
+
 def two_engines(bench):
     """Both on the wall clock: what two engines save is waiting, not work."""
     if not bench.knows("audit", "--workers"):
@@ -295,6 +303,7 @@ CASES = [
     Case("loss", "slices of which a mirror lost some against a complete capture", loss_rows),
     Case("violations", "slices that all violate the map, and frames with wrong ICRCs, against the same as they should be", violations_rows),
     Case("mirrored", "slices in ERSPAN, as switches send them on, against the same from a tap", mirrored_rows),
+    Case("overlay", "slices in VXLAN, as a fabric that is an overlay carries them, against the same in none", overlay_rows),
     Case("two-engines", "--workers 2 against --workers 1", two_engines),
     Case("nccl", "an audit that follows NCCL against one with --no-nccl, on its traffic and on other", nccl_rows),
     Case("flows", "the flows verb against audit, 1 million flows", flows_rows),

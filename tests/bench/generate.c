@@ -28,6 +28,8 @@ static int usage(void)
 	      "  --burst N        ... in bursts of so many (1)\n"
 	      "  --damaged        each ICRC is wrong\n"
 	      "  --mirrored       a switch sends what is kept on in ERSPAN II\n"
+	      "  --overlay        the fabric carries frames in VXLAN; a slice keeps as much of "
+	      "them\n"
 	      "nccl:\n"
 	      "  --rings N        (4)\n"
 	      "  --ranks N        of a ring, one to a node (16)\n"
@@ -74,6 +76,9 @@ static int read_traffic_option(int option, const char *text, struct traffic *tra
 		return 0;
 	case 'M':
 		traffic->mirrored = true;
+		return 0;
+	case 'O':
+		traffic->overlay = true;
 		return 0;
 	default:
 		return -EINVAL;
@@ -130,6 +135,7 @@ static int read_options(int argc, char **argv, struct order *order)
 		{ "burst", required_argument, NULL, 'b' },
 		{ "damaged", no_argument, NULL, 'D' },
 		{ "mirrored", no_argument, NULL, 'M' },
+		{ "overlay", no_argument, NULL, 'O' },
 		{ "rings", required_argument, NULL, 'R' },
 		{ "ranks", required_argument, NULL, 'r' },
 		{ "channels", required_argument, NULL, 'c' },
@@ -157,9 +163,9 @@ static bool is_possible(const struct traffic *traffic)
 
 	if (traffic->day != 0) /* those of all lives */
 		flows += flows * 144 * traffic->frames / traffic->day;
-	return !(traffic->mirrored && traffic->site->native) && traffic->flows >= 2 &&
-	       traffic->flows % 2 == 0 && flows <= HALVES_MAX && traffic->loss >= 0 &&
-	       traffic->loss < 1 && traffic->burst >= 1 &&
+	return traffic->mirrored + traffic->overlay + traffic->site->native <= 1 &&
+	       traffic->flows >= 2 && traffic->flows % 2 == 0 && flows <= HALVES_MAX &&
+	       traffic->loss >= 0 && traffic->loss < 1 && traffic->burst >= 1 &&
 	       (mtu || (payload < 256 && payload % 4 == 0 && payload != 0));
 }
 

@@ -204,24 +204,46 @@ uint32_t rdma_frame(const struct ends *ends, const struct packet *packet, uint8_
 	return lower + size + ICRC;
 }
 
-uint32_t mirrored_frame(const uint8_t *frame, uint32_t size, uint32_t number,
-			uint8_t mirrored[MIRROR_HEADERS + FRAME_MAX])
+/* Ethernet and IPv4 of nobody, to nobody, around so many bytes; returns where they go. */
+static uint8_t *put_outer(uint8_t *b, uint8_t protocol, uint32_t size)
 {
-	uint8_t *ip = mirrored + ETHERNET, *gre = ip + IPV4;
+	uint8_t *ip = b + ETHERNET;
 
-	memset(mirrored, 0, MIRROR_HEADERS);
-	mirrored[0] = mirrored[6] = 0x02; /* of nobody, to nobody */
-	mirrored[5] = 1;
-	put16(mirrored + 12, 0x0800);
-	put32(ip, 0x45000000 | (MIRROR_HEADERS - ETHERNET + size));
+	memset(b, 0, ETHERNET + IPV4);
+	b[0] = b[6] = 0x02;
+	b[5] = 1;
+	put16(b + 12, 0x0800);
+	put32(ip, 0x45000000 | (IPV4 + size));
 	put32(ip + 4, 0x4000); /* do not fragment */
-	put32(ip + 8, 0x402f0000);
+	put32(ip + 8, 0x40000000 | (uint32_t)protocol << 16);
 	put32(ip + 12, 0xc0a80001);
 	put32(ip + 16, 0xc0a80002);
 	put16(ip + 10, ip_checksum(ip));
-	put32(gre, 0x100088be);
-	put32(gre + 4, number);
-	put32(gre + 8, 0x10000007); /* version 1, session 7 */
-	memcpy(mirrored + MIRROR_HEADERS, frame, size);
+	return ip + IPV4;
+}
+
+uint32_t mirrored_frame(const uint8_t *frame, uint32_t size, uint32_t number,
+			uint8_t mirrored[MIRROR_HEADERS + FRAME_MAX])
+{
+	uint8_t *b = put_outer(mirrored, 47, MIRROR_HEADERS - ETHERNET - IPV4 + size);
+
+	b = put32(b, 0x100088be);
+	b = put32(b, number);
+	b = put32(b, 0x10000007); /* version 1, session 7 */
+	memcpy(put32(b, 0), frame, size);
 	return MIRROR_HEADERS + size;
+}
+
+uint32_t overlay_frame(const struct ends *ends, const uint8_t *frame, uint32_t size,
+		       uint8_t carried[OVERLAY_HEADERS + FRAME_MAX])
+{
+	uint32_t inside = OVERLAY_HEADERS - ETHERNET - IPV4 + size;
+	uint8_t *b = put_outer(carried, 17, inside);
+
+	b = put16(b, ends->port);
+	b = put16(b, 4789);
+	b = put32(b, inside << 16);
+	b = put32(b, 0x08000000);
+	memcpy(put32(b, (5000 + ends->partition) << 8), frame, size);
+	return OVERLAY_HEADERS + size;
 }

@@ -12,6 +12,7 @@ enum {
 	PAYLOAD_MAX = 4096,
 	FRAME_MAX = FRAME_HEADERS_MAX + PAYLOAD_MAX + 4,
 	MIRROR_HEADERS = 14 + 20 + 8 + 8,
+	OVERLAY_HEADERS = 14 + 20 + 8 + 8,
 	FIRST_QP = 256,
 };
 
@@ -70,6 +71,13 @@ uint32_t rdma_frame(const struct ends *ends, const struct packet *packet, uint8_
  */
 uint32_t mirrored_frame(const uint8_t *frame, uint32_t size, uint32_t number,
 			uint8_t mirrored[MIRROR_HEADERS + FRAME_MAX]);
+
+/*
+ * A whole frame as a leaf sends it through a fabric that is an overlay: Ethernet, IPv4, UDP, VXLAN, a network for each
+ * partition. Returns how many bytes there are.
+ */
+uint32_t overlay_frame(const struct ends *ends, const uint8_t *frame, uint32_t size,
+		       uint8_t carried[OVERLAY_HEADERS + FRAME_MAX]);
 
 /* Invented, but the same in every run. */
 uint64_t mixed(uint64_t x);

@@ -73,20 +73,39 @@ static bool loses(struct writer *writer)
 	return true;
 }
 
-/* As it comes, or as a switch sends it on, which cuts it, too. */
-static void put(const struct writer *writer, const uint8_t *frame, uint32_t size)
+/* As a switch sends it on, which cuts it, too. */
+static void put_mirrored(const struct writer *writer, const uint8_t *frame, uint32_t size)
 {
-	const struct traffic *traffic = writer->traffic;
-	const uint32_t slice = traffic->slice;
+	const uint32_t slice = writer->traffic->slice;
 	uint8_t mirrored[MIRROR_HEADERS + FRAME_MAX];
 
-	if (!traffic->mirrored) {
-		pcap_put(writer->file, now_ns(writer), frame, size, slice);
-		return;
-	}
 	size = mirrored_frame(frame, slice != 0 && slice < size ? slice : size,
 			      (uint32_t)writer->made, mirrored);
 	pcap_put(writer->file, now_ns(writer), mirrored, size, 0);
+}
+
+static void put_carried(const struct writer *writer, const struct ends *ends, const uint8_t *frame,
+			uint32_t size)
+{
+	const uint32_t slice = writer->traffic->slice;
+	uint8_t carried[OVERLAY_HEADERS + FRAME_MAX];
+
+	size = overlay_frame(ends, frame, size, carried);
+	pcap_put(writer->file, now_ns(writer), carried, size,
+		 slice != 0 ? OVERLAY_HEADERS + slice : 0);
+}
+
+static void put(const struct writer *writer, const struct ends *ends, const uint8_t *frame,
+		uint32_t size)
+{
+	const struct traffic *traffic = writer->traffic;
+
+	if (traffic->mirrored)
+		put_mirrored(writer, frame, size);
+	else if (traffic->overlay)
+		put_carried(writer, ends, frame, size);
+	else
+		pcap_put(writer->file, now_ns(writer), frame, size, traffic->slice);
 }
 
 static void send(struct writer *writer, uint32_t flow, struct packet packet)
@@ -110,7 +129,7 @@ static void send(struct writer *writer, uint32_t flow, struct packet packet)
 	if (loses(writer))
 		writer->lost++;
 	else
-		put(writer, frame, size);
+		put(writer, &ends, frame, size);
 	writer->made++;
 }
 

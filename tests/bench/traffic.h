@@ -25,7 +25,8 @@ struct traffic {
 	double loss;    /* share of the frames that the mirror loses, 0 .. below 1 */
 	uint32_t burst; /* so many in a row, from 1 */
 	bool mirrored;  /* a switch sends on what is kept of each frame, in ERSPAN II; not native */
-	bool damaged;   /* each ICRC is wrong, as behind a mirror that rewrites headers */
+	bool overlay; /* the fabric carries frames in VXLAN; a slice keeps that, too; not native */
+	bool damaged; /* each ICRC is wrong, as behind a mirror that rewrites headers */
 };
 
 /* Nanosecond pcap; *lost: frames left out. 0, or -errno. */

@@ -31,6 +31,16 @@ def records(path):
         at += 16 + captured
 
 
+def lengths(path):
+    """How long each frame was, whatever is kept of it."""
+    file = path.read_bytes()
+    at = 24
+    while at < len(file):
+        captured, original = struct.unpack_from("<2I", file, at + 8)
+        yield original
+        at += 16 + captured
+
+
 def is_native(path):
     return path.read_bytes()[20:24] == struct.pack("<I", 247)
 
@@ -184,6 +194,28 @@ def mirrored(generate, folder):
             assert other[34:42] == struct.pack(">HHI", 0x1000, 0x88be, number)
 
 
+def overlay(generate, folder):
+    """Each frame in VXLAN, whose lengths and checksum are right, and a network for each partition; a slice keeps as much of it."""
+    def make(*options):
+        path = folder / "overlay.pcap"
+        subprocess.run([generate, "traffic", "small", path, "--frames", "2000", *options], check=True)
+        return list(zip(lengths(path), (record[2] for record in records(path))))
+
+    for slice_ in (0, 128):
+        cut = ["--slice", str(slice_)] if slice_ else []
+        plain, carried = make(*cut), make("--overlay", *cut)
+        assert len(plain) == len(carried) == 2000
+        networks = set()
+        for (length, one), (other_length, other) in zip(plain, carried):
+            assert other[50:] == one and other_length == length + 50
+            words = struct.unpack(">10H", other[14:34])
+            assert words[1] == other_length - 14 and sum(words) % 0xffff == 0
+            assert other[23] == 17 and other[34:36] == one[34:36]
+            assert other[36:46] == struct.pack(">HHHI", 4789, other_length - 34, 0, 0x08000000) and other[49] == 0
+            networks.add((other[46:49], one[44:46]))
+        assert len(networks) == len({network for network, _ in networks}) == len({pkey for _, pkey in networks}) > 1
+
+
 def losses(generate, folder):
     def make(*options):
         path = folder / "lossy.pcap"
@@ -283,6 +315,7 @@ def main():
         checksums(sys.argv[1], pathlib.Path(folder))
         damage(sys.argv[1], pathlib.Path(folder))
         mirrored(sys.argv[1], pathlib.Path(folder))
+        overlay(sys.argv[1], pathlib.Path(folder))
         losses(sys.argv[1], pathlib.Path(folder))
         rings(sys.argv[1], pathlib.Path(folder))
 
