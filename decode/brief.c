@@ -1,48 +1,55 @@
 #include <decode/brief.h>
 
-/* The usual form over IPv6, as ft_brief_find_at() has it over IPv4. */
-static bool find_ipv6_at(const struct ft_decode_config *config, const struct ft_decode_input *input,
+static bool is_ipv6_at(const struct ft_decode_input *input, uint32_t at)
+{
+	const uint8_t *bytes = input->bytes + at;
+
+	return ft_be16(bytes + ft_brief_network(bytes) - 2) == 0x86dd;
+}
+
+/* The usual form over IPv6, as ft_brief_find_at() has it over IPv4; it is known to be that. */
+static bool find_ipv6_at(const struct ft_decode_config *config, struct ft_decode_input input,
 			 uint32_t at, struct ft_brief *brief)
 {
 	const uint32_t least = FT_BRIEF_ETHERNET_LEN + FT_BRIEF_TAG_LEN + FT_BRIEF_UDP6 +
 			       FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN;
 	const uint8_t *ip;
 
-	if (input->captured < at + least)
+	if (input.captured < at + least)
 		return false;
 	brief->form = FT_BRIEF_OVER_IPV6;
 	brief->ethernet_at = at;
-	brief->ip_at = at + ft_brief_network(input->bytes + at);
-	ip = input->bytes + brief->ip_at;
-	if (ft_be16(ip - 2) != 0x86dd || ip[0] >> 4 != 6 || ip[6] != 17)
-		return false;
-	return ft_brief_transport(config, input, brief->ip_at + FT_BRIEF_UDP6, ft_be16(ip + 4),
+	brief->ip_at = at + ft_brief_network(input.bytes + at);
+	ip = input.bytes + brief->ip_at;
+	return ip[0] >> 4 == 6 && ip[6] == 17 &&
+	       ft_brief_transport(config, &input, brief->ip_at + FT_BRIEF_UDP6, ft_be16(ip + 4),
 				  brief);
 }
 
 /* Where the frame at `at` ends by itself: a mirror says nothing of what it cut off. */
-static uint32_t end_of(const struct ft_decode_input *input, uint32_t at)
+static uint32_t end_of(const struct ft_decode_input *input, uint32_t at, bool ipv6)
 {
 	uint32_t ip_at = at + ft_brief_network(input->bytes + at), end = ip_at;
 	const uint8_t *ip = input->bytes + ip_at;
 
-	end += ft_be16(ip - 2) == 0x0800 ? ft_be16(ip + 2)
-					 : FT_BRIEF_UDP6 + (uint32_t)ft_be16(ip + 4);
+	end += ipv6 ? FT_BRIEF_UDP6 + (uint32_t)ft_be16(ip + 4) : ft_be16(ip + 2);
 	return end > input->captured ? end : input->captured;
 }
 
-/* Behind the headers of tunnels. Who was cut at the end may have been longer. */
+/* Behind the headers of tunnels. */
 static bool find_behind(const struct ft_decode_config *config, const struct ft_decode_input *input,
 			const struct ft_around *around, struct ft_brief *brief)
 {
 	struct ft_decode_input inner = { .bytes = input->bytes, .captured = input->captured };
 	const uint32_t at = around->at;
+	bool ipv6;
 
 	if (inner.captured < at + FT_BRIEF_LEAST)
 		return false;
-	inner.wire = around->wire != FT_AROUND_UNKNOWN ? around->wire : end_of(&inner, at);
-	return (ft_brief_find_at(config, &inner, at, brief) ||
-		find_ipv6_at(config, &inner, at, brief)) &&
+	ipv6 = is_ipv6_at(&inner, at);
+	inner.wire = around->wire != FT_AROUND_UNKNOWN ? around->wire : end_of(&inner, at, ipv6);
+	return (ipv6 ? find_ipv6_at(config, inner, at, brief)
+		     : ft_brief_find_at(config, &inner, at, brief)) &&
 	       (brief->end > input->captured || input->captured >= input->wire);
 }
 
@@ -52,7 +59,7 @@ bool ft_brief_find_other(const struct ft_decode_config *config, const struct ft_
 	ft_around_begin(around, input);
 	if (!ft_brief_link(input, FT_BRIEF_LEAST))
 		return false;
-	if (find_ipv6_at(config, input, 0, brief))
+	if (is_ipv6_at(input, 0) && find_ipv6_at(config, *input, 0, brief))
 		return true;
 	do {
 		/* what stands behind one of the tunnels is not the frame's */
