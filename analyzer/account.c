@@ -358,6 +358,12 @@ void ft_account_number(struct ft_account *account, const struct ft_item *item)
 		ft_mirror_sequence_see(account->mirror, item->frame->input, &item->observed);
 }
 
+void ft_account_count(struct ft_account *account, const struct ft_frame *frame,
+		      const struct ft_mirror_number *number)
+{
+	ft_mirror_sequence_count(account->mirror, frame->input, frame->ts_ns, number);
+}
+
 int ft_account_tell(struct ft_account *account, const struct ft_source *source,
 		    const struct ft_item *item, const struct ft_item_more *more)
 {
@@ -428,8 +434,6 @@ unsigned ft_account_quiet(struct ft_account *account, const struct ft_item *item
 
 enum ft_account_wants ft_account_wants_more(const struct ft_item *item)
 {
-	if ((item->observed.has & FT_OBSERVED_MIRROR) != 0 && item->sub == 0)
-		return FT_ACCOUNT_ITEM;
 	if (item->copy)
 		return item->marks ? FT_ACCOUNT_ITEM : FT_ACCOUNT_NOTHING;
 	if (item->quiet && item->usual && item->framing == FT_FRAMING_STRANGE)

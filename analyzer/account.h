@@ -58,8 +58,13 @@ int ft_account_change_map(struct ft_account *account, const struct ft_map *map);
 /* Frames will come from this source; said again, it changes nothing. 0 or -ENOMEM. */
 int ft_account_open(struct ft_account *account, const struct ft_source *source);
 
-/* The number that a mirror gave its frame, if any: of all packets in the order of the capture. The rest of them is apart. */
+/*
+ * The number that a mirror gave its frame, if any: of all packets in the order of the capture, or of all frames that have one.
+ * The rest of them is apart.
+ */
 void ft_account_number(struct ft_account *account, const struct ft_item *item);
+void ft_account_count(struct ft_account *account, const struct ft_frame *frame,
+		      const struct ft_mirror_number *number);
 
 /* A packet that was judged. 0 or -errno of the evidence writer. */
 int ft_account_add(struct ft_account *account, const struct ft_source *source,
@@ -69,7 +74,7 @@ int ft_account_add(struct ft_account *account, const struct ft_source *source,
 int ft_account_tell(struct ft_account *account, const struct ft_source *source,
 		    const struct ft_item *item, const struct ft_item_more *more);
 
-/* What the account wants of a packet that was judged. */
+/* What the account wants of a packet that was judged, but for its frame's number. */
 enum ft_account_wants {
 	FT_ACCOUNT_NOTHING,
 	FT_ACCOUNT_FRAME, /* ft_account_frame() is all that there is to do */
@@ -89,8 +94,7 @@ enum ft_account_wants ft_account_wants_more(const struct ft_item *item);
 /* Most packets: there is nothing to tell of them. */
 static inline enum ft_account_wants ft_account_wants(const struct ft_item *item)
 {
-	if (item->quiet && item->framing == FT_FRAMING_NONE &&
-	    (item->observed.has & FT_OBSERVED_MIRROR) == 0)
+	if (item->quiet && item->framing == FT_FRAMING_NONE)
 		return FT_ACCOUNT_FRAME;
 	return ft_account_wants_more(item);
 }

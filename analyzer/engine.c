@@ -178,7 +178,6 @@ static int account_for_packet(struct ft_engine *engine, const struct ft_source *
 	uint32_t number = ft_share_number(share, place);
 
 	if (outcome->wants == FT_ACCOUNT_ITEM) {
-		ft_account_number(&engine->account, &share->batch.items[number]);
 		return account_for_item(engine, source, &share->batch.items[number],
 					&share->batch.more[number], seen);
 	}
@@ -206,6 +205,7 @@ static int account_for_share(void *context, const struct ft_source *source, stru
 	int error = 0;
 	bool seen = ft_share_see(share, &engine->account);
 
+	ft_share_see_numbers(share, &engine->account);
 	if (!seen)
 		count = ft_share_order(share, FT_ACCOUNT_FRAME);
 	else if (has_more(engine, share))

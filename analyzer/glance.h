@@ -17,7 +17,9 @@
 
 struct ft_glance {
 	uint64_t pair;  /* as in struct ft_observed */
-	uint32_t ip_at; /* IPv4 in no tunnel: offset of its header; else 0 */
+	uint32_t ip_at; /* IPv4 in no tunnel: offset of its header; else 0, .. */
+	bool numbered; /* .. then this is set: a mirror counted the frame, as in struct ft_observed */
+	uint32_t mirror, sequence;
 };
 
 /* Offsets in the frame, then in the network headers. */
@@ -99,6 +101,7 @@ static inline bool ft_glance_at_plain(const struct ft_decode_config *config, con
 	ip = bytes + ip_at;
 	if (__builtin_expect(!ft_glance_is_ipv4(ip), 0)) {
 		glance->ip_at = 0;
+		glance->numbered = false;
 		return ft_glance_word(ip - 2) == ft_glance_word(ipv6) &&
 		       ft_glance_pair_ipv6(config, ip, captured - ip_at, &glance->pair);
 	}
@@ -121,6 +124,7 @@ static inline bool ft_glance_at_native(const struct ft_frame *frame, struct ft_g
 	if (frame->captured < FT_GLANCE_LRH_LEN || (lrh[1] & 3) != FT_LNH_BTH)
 		return false;
 	glance->ip_at = 0;
+	glance->numbered = false;
 	glance->pair = ft_short_digest(ft_be16(lrh + 2)) + ft_short_digest(ft_be16(lrh + 6));
 	return true;
 }

@@ -162,22 +162,9 @@ INLINE void leave_unchecked(struct unchecked *unchecked, unsigned number,
 static void observe_mirror(const struct ft_frame *frame, const struct ft_around *around,
 			   struct ft_observed *observed)
 {
-	const uint8_t *ip = frame->bytes + around->network_at;
-	struct ft_mirror_session session = {
-		.key = around->key,
-		.session = around->session,
-		.kind = around->kind,
-		.sequence = around->sequence,
-	};
+	const struct ft_mirror_session session = ft_mirror_session_of(frame->bytes, around);
 
-	if (around->is_ipv6) {
-		memcpy(session.src, ip + FT_BRIEF_SRC6, sizeof session.src);
-		memcpy(session.dst, ip + FT_BRIEF_DST6, sizeof session.dst);
-	} else {
-		session.src[1] = ft_ipv4_interface(ft_load32(ip + FT_BRIEF_SRC));
-		session.dst[1] = ft_ipv4_interface(ft_load32(ip + FT_BRIEF_DST));
-	}
-	ft_observe_session(observed, &session);
+	ft_observe_number(observed, ft_mirror_digest(&session), session.sequence);
 }
 
 /* Of another form than most frames; *brief is filled if it is usual. */

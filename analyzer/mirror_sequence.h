@@ -13,6 +13,12 @@
  */
 struct ft_mirror_sequence;
 
+/* What a mirror says of a frame: which session it is of, and its place there. */
+struct ft_mirror_number {
+	uint32_t mirror, sequence; /* as in struct ft_observed */
+	uint8_t bits;              /* 16 or 32: where numbers wrap */
+};
+
 #define FT_MIRROR_SESSIONS 1024 /* followed at once; further ones are counted, and not followed */
 #define FT_MIRROR_WINDOW   256  /* numbers by which a frame may come late */
 
@@ -20,7 +26,11 @@ struct ft_mirror_sequence;
 int ft_mirror_sequence_create(struct ft_mirror_sequence **sequence, size_t inputs);
 void ft_mirror_sequence_destroy(struct ft_mirror_sequence *sequence); /* NULL is fine */
 
-/* Every frame in capture order, copies too; `input`: index of where it came from. */
+/* Every frame that has one, in capture order, copies too; `input`: index of where it came from. `ts_ns`: as in struct ft_observed. */
+void ft_mirror_sequence_count(struct ft_mirror_sequence *sequence, uint32_t input, uint64_t ts_ns,
+			      const struct ft_mirror_number *number);
+
+/* The same of every frame, by what was observed of it. */
 void ft_mirror_sequence_see(struct ft_mirror_sequence *sequence, uint32_t input,
 			    const struct ft_observed *observed);
 

@@ -126,20 +126,6 @@ static void observe_network(const struct ft_packet *packet, struct ft_observed *
 		observed->sport = packet->udp_sport;
 }
 
-void ft_observe_session(struct ft_observed *observed, const struct ft_mirror_session *session)
-{
-	uint64_t id =
-		(uint64_t)session->key << 32 | (uint32_t)session->session << 8 | session->kind;
-	uint64_t digest = ft_mix(ft_gid_digest(session->src[0], session->src[1]) ^ FT_SALT_SRC,
-				 ft_gid_digest(session->dst[0], session->dst[1]) ^ FT_SALT_DST);
-
-	digest = ft_mix(digest ^ id, SALT_IDS);
-	observed->has |= FT_OBSERVED_MIRROR;
-	observed->mirror = (uint32_t)(digest >> 32);
-	observed->mirror_sequence = session->sequence;
-	observed->mirror_sequence_bits = 32;
-}
-
 /* A session counts its frames by itself: GRE and ERSPAN. */
 static void observe_mirror(const struct ft_packet *packet, struct ft_observed *observed)
 {
@@ -155,7 +141,7 @@ static void observe_mirror(const struct ft_packet *packet, struct ft_observed *o
 		return;
 	memcpy(session.src, tunnel->outer_src, sizeof session.src);
 	memcpy(session.dst, tunnel->outer_dst, sizeof session.dst);
-	ft_observe_session(observed, &session);
+	ft_observe_number(observed, ft_mirror_digest(&session), session.sequence);
 }
 
 /* --- RDMA --- */

@@ -9,6 +9,7 @@
 #include <flow/reserve.h>
 
 #include "glance.h"
+#include "observe.h"
 
 enum { WORD = 64 }; /* bits */
 
@@ -52,12 +53,16 @@ int ft_share_init(struct ft_share *share, unsigned workers)
 	int error = ft_batch_init(&share->batch, FT_BLOCK_FRAMES);
 
 	share->workers = workers;
+	share->numbers = calloc(FT_BLOCK_FRAMES, sizeof *share->numbers);
+	if (share->numbers == NULL)
+		return -ENOMEM;
 	return error == 0 ? make_room(share) : error;
 }
 
 void ft_share_free(struct ft_share *share)
 {
 	ft_batch_free(&share->batch);
+	free(share->numbers);
 	free_room(share);
 }
 
@@ -77,16 +82,26 @@ struct dealing {
 	uint32_t next[FT_ENGINE_WORKERS_MAX]; /* of each worker: the place behind those it has */
 };
 
+static void note_number(struct ft_share *share, unsigned frame, uint32_t mirror, uint32_t sequence)
+{
+	share->numbers[share->numbered++] =
+		(struct ft_share_number){ mirror, sequence, (uint16_t)frame };
+}
+
 /* A frame whose packets must be decoded to know whose they are. False: there are more than there is room for. */
 __attribute__((noinline)) static bool decode(struct dealing *dealing, unsigned frame)
 {
 	struct ft_share *share = dealing->share;
 	struct ft_batch *batch = &share->batch;
+	const struct ft_observed *first;
 	unsigned number = batch->count;
 
 	ft_batch_add(batch, &share->block->frames[frame], dealing->config, dealing->seed);
 	if (batch->count > share->room)
 		return false;
+	first = &batch->items[number].observed;
+	if ((first->has & FT_OBSERVED_MIRROR) != 0)
+		note_number(share, frame, first->mirror, first->mirror_sequence);
 	for (; number < batch->count; number++) {
 		unsigned owner = owner_of(batch->items[number].observed.pair, share->workers);
 
@@ -137,7 +152,7 @@ static void leave_unchecked(struct unchecked *unchecked, const struct ft_frame *
 /* Those from frame `from` on that a glance suffices for; returns how many. */
 static unsigned deal_plain(struct dealing *dealing, unsigned from)
 {
-	const struct ft_share *share = dealing->share;
+	struct ft_share *share = dealing->share;
 	const struct ft_decode_config *config = dealing->config;
 	const struct ft_frame *frames = &share->block->frames[from];
 	const unsigned workers = share->workers, number = share->batch.count;
@@ -161,6 +176,8 @@ static unsigned deal_plain(struct dealing *dealing, unsigned from)
 		parcel->frame = (uint16_t)(from + i);
 		parcel->ip_at = (uint8_t)glance.ip_at;
 		parcel->decoded = parcel->checked = false;
+		if (__builtin_expect(glance.ip_at == 0 && glance.numbered, 0))
+			note_number(share, from + i, glance.mirror, glance.sequence);
 		if (frames[i].captured >= LARGE && checks)
 			leave_unchecked(&unchecked, &frames[i], parcel);
 	}
@@ -192,7 +209,7 @@ static bool share_out(struct ft_share *share, const struct ft_decode_config *con
 
 	for (unsigned w = 0; w < share->workers; w++)
 		dealing.next[w] = w * share->room;
-	share->batch.count = 0;
+	share->batch.count = share->numbered = 0;
 	if (!deal(&dealing))
 		return false;
 	for (unsigned w = 0; w < share->workers; w++)
@@ -297,6 +314,16 @@ void ft_share_run(struct ft_share *share, struct ft_worker *worker, unsigned ind
 }
 
 /* --- accounting for all parts --- */
+
+void ft_share_see_numbers(const struct ft_share *share, struct ft_account *account)
+{
+	for (unsigned i = 0; i < share->numbered; i++) {
+		const struct ft_share_number *at = &share->numbers[i];
+		const struct ft_mirror_number number = { at->mirror, at->sequence, FT_MIRROR_BITS };
+
+		ft_account_count(account, &share->block->frames[at->frame], &number);
+	}
+}
 
 bool ft_share_see(const struct ft_share *share, struct ft_account *account)
 {

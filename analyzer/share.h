@@ -19,14 +19,22 @@ struct ft_share_part {
 	bool copies; /* there are such */
 };
 
+/* That a mirror gave a frame of the block. */
+struct ft_share_number {
+	uint32_t mirror, sequence; /* as in struct ft_observed */
+	uint16_t frame;
+};
+
 struct ft_share {
 	const struct ft_block *block; /* that was shared out last */
 	/* of each packet, if it is already decoded or has something to tell */
 	struct ft_batch batch;
 	struct ft_parcel *parcels; /* worker by worker, `room` for each; then some that are none */
-	struct ft_outcome *outcomes; /* beside parcels[i] */
-	uint32_t *places;            /* in these two, by ft_share_order() .. */
-	uint64_t *wanted;            /* .. which has a bit for each packet of the block here */
+	struct ft_outcome *outcomes;     /* beside parcels[i] */
+	uint32_t *places;                /* in these two, by ft_share_order() .. */
+	uint64_t *wanted;                /* .. which has a bit for each packet of the block here */
+	struct ft_share_number *numbers; /* in the order of the capture, `numbered` of them */
+	unsigned numbered;
 	unsigned workers, room;
 	struct ft_stretch stretch; /* that its frames are, each one packet; of none: they are not */
 	struct ft_share_part parts[FT_ENGINE_WORKERS_MAX];
@@ -45,6 +53,9 @@ void ft_share_out(struct ft_share *share, const struct ft_block *block,
 
 /* Let worker `index` run its part. Several may do so at a time. */
 void ft_share_run(struct ft_share *share, struct ft_worker *worker, unsigned index);
+
+/* Account for the numbers that mirrors gave its frames. */
+void ft_share_see_numbers(const struct ft_share *share, struct ft_account *account);
 
 /* When all have: account for all frames at once, if that may be. False: nothing was done. */
 bool ft_share_see(const struct ft_share *share, struct ft_account *account);

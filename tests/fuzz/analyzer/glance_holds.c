@@ -39,6 +39,11 @@ static bool glance_is_right(const struct ft_decode_config *config,
 	assert(!ft_decode(config, input, &packet, &rest));
 	ft_observe(&packet, &frame, &observed);
 	assert(observed.pair == glance.pair);
+	if (glance.ip_at == 0 && glance.numbered)
+		assert(observed.mirror == glance.mirror &&
+		       observed.mirror_sequence == glance.sequence);
+	assert((glance.ip_at == 0 && glance.numbered) ==
+	       ((observed.has & FT_OBSERVED_MIRROR) != 0));
 	assert(glance.ip_at == 0 ||
 	       ((packet.has & FT_HAS_IPV4) != 0 && input->bytes[glance.ip_at] == 0x45 &&
 		(glance.ip_at == ETHERNET || glance.ip_at == ETHERNET + TAG)));

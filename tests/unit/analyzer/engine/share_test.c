@@ -99,6 +99,20 @@ static uint8_t *put_word(uint8_t *at, uint32_t word)
 		   4);
 }
 
+/* In ERSPAN II. */
+static uint8_t *put_in_erspan(uint8_t *at, uint8_t psn, uint32_t sequence)
+{
+	enum { UDP = 8, GRE = 8, ERSPAN = 8, IPV4_PROTOCOL = 23 };
+	const uint32_t words[] = { 0x100088be, sequence, 0x10000007, 0 };
+	uint8_t *frame = at;
+
+	at = put_ipv4(at, GRE + ERSPAN + FRAME_BYTES - UDP, 200, 201, 0) - UDP;
+	frame[IPV4_PROTOCOL] = 47;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		at = put_word(at, words[i]);
+	return put_plain(at, 1, (uint8_t)(2 + psn), psn);
+}
+
 /* Samples of packets from 10.0.0.1 to 10.0.0.2, 10.0.0.3 and so on. */
 static uint8_t *put_sflow(uint8_t *at, uint32_t samples)
 {
@@ -278,6 +292,37 @@ static void packets_of_an_sflow_datagram_find_their_owners(void **state)
 		owners |= 1u << owner_of(&bench.share, i);
 	}
 	assert_int_equal(owners, 7);
+	tear_down(&bench);
+}
+
+/* Whether a glance suffices to tell their owner or not; those of no mirror have none. */
+static void numbers_of_mirrors_stand_in_the_order_of_the_capture(void **state)
+{
+	enum { IN_GRE = 50, UDP_PORT = 37, KINDS = 4, NUMBERED = 2 };
+	static struct bench bench;
+	const struct ft_share *share = &bench.share;
+
+	(void)state;
+	set_up(&bench, 7);
+	for (uint8_t i = 0; i < FRAMES_MOST / KINDS; i++) {
+		uint8_t *frame;
+
+		add_frame(&bench, put_in_erspan(room_for_frame(&bench), i, 100u + 2 * i));
+		add_frame(&bench, put_plain(room_for_frame(&bench), 1, 2 + i, i));
+		frame = room_for_frame(&bench);
+		add_frame(&bench, put_in_erspan(frame, i, 101u + 2 * i));
+		frame[IN_GRE + UDP_PORT] ^= 0xff; /* of nobody's */
+		add_frame(&bench, put_in_vxlan(room_for_frame(&bench), 1, 2 + i, i));
+	}
+	share_out(&bench);
+	assert_int_equal(share->numbered, FRAMES_MOST / KINDS * NUMBERED);
+	for (unsigned i = 0; i < share->numbered; i++) {
+		assert_int_equal(share->numbers[i].frame, NUMBERED * i);
+		assert_int_equal(share->numbers[i].sequence, 100 + i);
+		assert_int_equal(share->numbers[i].mirror, share->numbers[0].mirror);
+	}
+	ft_share_out(&bench.share, &bench.block, &config, SEED); /* another block */
+	assert_int_equal(share->numbered, FRAMES_MOST / KINDS * NUMBERED);
 	tear_down(&bench);
 }
 
@@ -582,6 +627,7 @@ int main(void)
 		cmocka_unit_test(a_packet_and_its_copy_in_a_tunnel_have_one_owner),
 		cmocka_unit_test(a_broken_frame_stays_with_its_owner),
 		cmocka_unit_test(packets_of_an_sflow_datagram_find_their_owners),
+		cmocka_unit_test(numbers_of_mirrors_stand_in_the_order_of_the_capture),
 		cmocka_unit_test(what_is_told_is_kept_beside_its_packet),
 		cmocka_unit_test(icrcs_of_large_frames_are_checked_once),
 		cmocka_unit_test(what_is_told_is_found_in_order),
