@@ -175,13 +175,14 @@ static bool take_kind(uint16_t protocol, const uint8_t *b, uint32_t left, struct
 static bool read_mirror(const uint8_t *gre, uint32_t left, struct mirror *mirror)
 {
 	uint16_t flags = ft_be16(gre);
+	const uint8_t *behind;
 
 	if ((flags & (FT_GRE_VERSION | FT_GRE_HAS_ROUTING)) != 0)
 		return false;
-	mirror->gre = ft_gre_words(flags, gre + FT_GRE_LEN);
-	mirror->length = FT_GRE_LEN + ft_gre_words_length(flags);
+	behind = ft_gre_read_words(flags, gre + FT_GRE_LEN, &mirror->gre);
+	mirror->length = (uint32_t)(behind - gre);
 	mirror->session = 0;
-	return take_kind(ft_be16(gre + 2), gre + mirror->length, left - mirror->length, mirror) &&
+	return take_kind(ft_be16(gre + 2), behind, left - mirror->length, mirror) &&
 	       mirror->length <= left;
 }
 

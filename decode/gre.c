@@ -72,7 +72,7 @@ enum ft_step ft_read_gre(struct ft_pass *pass)
 	words = ft_take(&pass->cursor, words_len);
 	if (words == NULL)
 		return ft_short(pass, words_len, FT_GRE_SHORT, FT_CUT_GRE);
-	gre = ft_gre_words(flags, words);
+	ft_gre_read_words(flags, words, &gre);
 	ft_layer_push(pass, FT_LAYER_GRE, at, ft_be16(b + 2));
 	return enter(pass, &gre, ft_be16(b + 2));
 }

@@ -32,22 +32,20 @@ static inline uint32_t ft_gre_words_length(uint16_t flags)
 	return 4u * ((flags >> 15 & 1u) + (flags >> 13 & 1u) + (flags >> 12 & 1u));
 }
 
-/* The words, in the order in which they stand. */
-static inline struct ft_gre ft_gre_words(uint16_t flags, const uint8_t *b)
+/* The words, in the order in which they stand; returns what is behind them. */
+static inline const uint8_t *ft_gre_read_words(uint16_t flags, const uint8_t *b, struct ft_gre *gre)
 {
-	struct ft_gre gre = {
-		.has_checksum = (flags & FT_GRE_HAS_CHECKSUM) != 0,
-		.has_key = (flags & FT_GRE_HAS_KEY) != 0,
-		.has_sequence = (flags & FT_GRE_HAS_SEQUENCE) != 0,
-	};
-
-	if (gre.has_checksum)
+	gre->has_checksum = (flags & FT_GRE_HAS_CHECKSUM) != 0;
+	gre->has_key = (flags & FT_GRE_HAS_KEY) != 0;
+	gre->has_sequence = (flags & FT_GRE_HAS_SEQUENCE) != 0;
+	gre->key = gre->sequence = 0;
+	if (gre->has_checksum)
 		b += 4;
-	if (gre.has_key)
-		gre.key = ft_be32(b), b += 4;
-	if (gre.has_sequence)
-		gre.sequence = ft_be32(b);
-	return gre;
+	if (gre->has_key)
+		gre->key = ft_be32(b), b += 4;
+	if (gre->has_sequence)
+		gre->sequence = ft_be32(b), b += 4;
+	return b;
 }
 
 /* Of Ethernet in GRE: a key and nothing else is what NVGRE sends (RFC 7637). */
