@@ -36,6 +36,7 @@ enum { NUMBERED = 12, NUMBERS_APART = FT_NCCL_HINTS /* two that share their plac
 struct numbers {
 	struct {
 		uint8_t from;
+		bool in_overlay;
 		uint32_t qpn;
 	} of[NUMBERED];
 	uint32_t count, since;
@@ -74,7 +75,8 @@ static uint32_t number_of(struct numbers *numbers, const struct packet *packet)
 	uint32_t at = 0;
 
 	while (at < numbers->count &&
-	       (numbers->of[at].from != packet->from || numbers->of[at].qpn != packet->qpn))
+	       (numbers->of[at].from != packet->from || numbers->of[at].qpn != packet->qpn ||
+		numbers->of[at].in_overlay != packet->in_overlay))
 		at++;
 	if (at == NUMBERED) {
 		numbers->since++;
@@ -83,6 +85,7 @@ static uint32_t number_of(struct numbers *numbers, const struct packet *packet)
 	if (at == numbers->count) {
 		numbers->of[at].from = packet->from;
 		numbers->of[at].qpn = packet->qpn;
+		numbers->of[at].in_overlay = packet->in_overlay;
 		numbers->count++;
 	}
 	return at / 2 + at % 2 * NUMBERS_APART;
@@ -120,6 +123,7 @@ enum spoilt {
 	OTHER_ENTRY,
 	CUT,
 	MORE_ENTRIES,
+	IN_OVERLAY, /* somebody else's, with the same addresses */
 	SPOILT
 };
 
@@ -132,6 +136,7 @@ static void spoil(struct world *world, struct packet *packet)
 	packet->length += world->spoil == LONGER ? 4 : 0;
 	packet->from = world->spoil == OTHER_HOST ? STRANGER : packet->from;
 	packet->qpn += world->spoil == OTHER_QP ? 7 : 0;
+	packet->in_overlay = world->spoil == IN_OVERLAY && !world->by_lid;
 	packet->captured -= world->spoil == CUT && packet->captured > 20 ? 20 : 0;
 	packet->bytes[9] ^= world->spoil == OTHER_ENTRY ? 1 : 0;
 	if (world->spoil == MORE_ENTRIES && packet->opcode == 0x0a)

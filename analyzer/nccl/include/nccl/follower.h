@@ -101,8 +101,8 @@ void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_ncc
 
 /*
  * The short way, for a follower with ends_only that keeps neither messages nor queue pairs: an RDMA packet over UDP
- * or between LIDs, in no overlay and with all its headers, as the flow stage has it. Nearly all packets of connections are what was
- * expected, which is soon seen. Payload sizes may break the rules of RDMA: such a packet is not taken.
+ * or between LIDs, with all its headers, as the flow stage has it. Nearly all packets of connections are what was expected,
+ * which is soon seen. Payload sizes may break the rules of RDMA: such a packet is not taken, nor is one in an overlay.
  */
 struct ft_nccl_glimpse {
 	const struct ft_flow_key *key; /* where it comes from and goes to */

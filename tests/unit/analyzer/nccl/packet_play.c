@@ -77,7 +77,7 @@ struct ft_nccl_seen seen_of(const struct packet *packet, uint64_t frame)
 	struct ft_nccl_seen seen = {
 		.frame = frame,
 		.ts_ns = frame * 1000,
-		.ends.vni = UINT32_MAX,
+		.ends.vni = packet->in_overlay ? 7 : UINT32_MAX,
 		.has = ft_opcode_shape(packet->opcode)->headers | FT_HAS_BTH | FT_HAS_UDP |
 		       FT_HAS_PAYLOAD_LENGTH,
 		.dest_qp = packet->qpn,
@@ -130,7 +130,7 @@ bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl
 {
 	uint8_t bytes[HEADERS + RETH + sizeof((struct packet *)NULL)->bytes] = { 0 };
 	struct ft_flow_key key = { .dest_qp = seen->dest_qp,
-				   .vni = FT_FLOW_NO_VNI,
+				   .vni = seen->ends.vni,
 				   .by_lid = seen->ends.by_lid };
 	const uint32_t headers = seen->ends.by_lid != 0 ? NATIVE_HEADERS : HEADERS;
 	const struct ft_frame frame = { .bytes = bytes,

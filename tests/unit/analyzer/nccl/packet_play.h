@@ -32,6 +32,7 @@ struct packet {
 	uint32_t captured, payload;
 	uint16_t sport; /* 0: that of all others */
 	bool by_lid;    /* over native InfiniBand: hosts are LIDs */
+	bool in_overlay;
 };
 
 uint64_t buffer_of(uint64_t k);
@@ -39,7 +40,7 @@ uint64_t buffer_of(uint64_t k);
 /* The clear-to-send of message k, as a family ('A' to 'F') lays it out. */
 struct packet clear_to_send(char family, uint64_t k, uint32_t psn);
 
-/* As the follower is shown it, in no overlay and no VLAN; its payload is the packet's. */
+/* As the follower is shown it, in no VLAN; its payload is the packet's. */
 struct ft_nccl_seen seen_of(const struct packet *packet, uint64_t frame);
 
 /*
