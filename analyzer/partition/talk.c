@@ -39,13 +39,16 @@ static const char *tenant_name(const struct ft_tenants *set)
 	return tenant == FT_NONE ? "several tenants" : set->map->declared->tenants[tenant].name;
 }
 
-/* Rules whose meaning for two endpoints needs words of its own; the others do not arise. */
+/* Rules whose meaning for two endpoints needs words of its own; the others do not arise in what both are members of. */
 static void explain(const struct ft_case *frame, const struct ft_ruling *ruling,
 		    struct ft_talk *talk)
 {
 	bool crossing = (ruling->rules & 1u << FT_RULE_TENANT_CROSSING) != 0;
 
-	if (crossing && frame->by_pkey)
+	if ((ruling->rules & 1u << FT_RULE_PKEY_LIMITED_TO_LIMITED) != 0)
+		snprintf(talk->because, sizeof talk->because, "both are limited members of 0x%04x",
+			 frame->base);
+	else if (crossing && frame->by_pkey)
 		snprintf(talk->because, sizeof talk->because,
 			 "%s to %s over 0x%04x, and no exception permits it",
 			 tenant_name(&ruling->src), tenant_name(&ruling->dst), frame->base);
@@ -53,9 +56,6 @@ static void explain(const struct ft_case *frame, const struct ft_ruling *ruling,
 		snprintf(talk->because, sizeof talk->because,
 			 "%s to %s, and no exception permits it", tenant_name(&ruling->src),
 			 tenant_name(&ruling->dst));
-	else if ((ruling->rules & 1u << FT_RULE_PKEY_LIMITED_TO_LIMITED) != 0)
-		snprintf(talk->because, sizeof talk->because, "both are limited members of 0x%04x",
-			 frame->base);
 	else if ((ruling->rules & 1u << FT_RULE_PKEY_DEFAULT_USED) != 0)
 		snprintf(talk->because, sizeof talk->because,
 			 "0x%04x is for management, not for a customer's data", frame->base);
@@ -89,6 +89,13 @@ static void excuse(const struct ft_case *frame, struct ft_talk *talk)
 		 (long long)(frame->map->declared->grace_ns / 1000000));
 }
 
+/* Of a base that the receiver is no member of there is nothing to say but that it is not in common. */
+static bool in_common(const struct ft_case *frame, int64_t ts_ns)
+{
+	return !frame->by_pkey ||
+	       ft_map_membership(frame->map, frame->dst, frame->base, ts_ns, NULL) != 0;
+}
+
 static bool try_frame(const struct ft_case *frame, int64_t ts_ns, struct ft_talk *talk)
 {
 	/* which VLAN or VNI an untagged frame would be seen in is not asked */
@@ -103,7 +110,7 @@ static bool try_frame(const struct ft_case *frame, int64_t ts_ns, struct ft_talk
 	}
 	if (!talk->grace && frame->by_pkey && ft_case_in_grace(frame, ts_ns))
 		excuse(frame, talk);
-	if (talk->because[0] == '\0')
+	if (talk->because[0] == '\0' && in_common(frame, ts_ns))
 		explain(frame, &ruling, talk);
 	return false;
 }

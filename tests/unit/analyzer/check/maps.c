@@ -1,6 +1,7 @@
 #include "maps.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include <partition/map.h>
 
@@ -10,6 +11,21 @@ struct ft_map *compiled(const struct ft_declared *declared)
 
 	assert_int_equal(ft_map_compile(&map, declared), 0);
 	return map;
+}
+
+void assert_owners(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns, const char *expected)
+{
+	char names[100] = "";
+	uint32_t owners[8];
+	size_t count = ft_map_owners(map, endpoint, ts_ns, owners, 8);
+
+	assert_true(count <= 8);
+	for (size_t i = 0; i < count; i++) {
+		strcat(names, i == 0 ? "" : " ");
+		strcat(names, ft_map_declared(map)->tenants[owners[i]].name);
+	}
+	assert_string_equal(names, expected);
+	assert_int_equal(ft_map_owners(map, endpoint, ts_ns, NULL, 0), count);
 }
 
 static void print_rules(const char *what, uint32_t rules)

@@ -106,6 +106,10 @@
 /* A compiled map; asserts on failure. */
 struct ft_map *compiled(const struct ft_declared *declared);
 
+/* The names of an endpoint's owners, a space between them, in the order of ft_map_owners(). */
+void assert_owners(const struct ft_map *map, uint32_t endpoint, int64_t ts_ns,
+		   const char *expected);
+
 #define R(rule) (1u << FT_RULE_##rule)
 
 /* What a verdict on one frame must be. Tenants: index + 1, 0 for `unknown`; exception likewise, 0 for none. */
