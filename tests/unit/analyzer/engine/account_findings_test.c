@@ -1,68 +1,33 @@
-#include "maps.h"
+#include "books.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "account.h"
+#include <partition/map.h>
+
 #include "cut_frame.h"
 #include "subject.h"
 
 /* What a finding keeps of the packets that are counted in it, and which of them become evidence: docs/findings.md. */
 
-enum { RED, BLUE };
-enum { BYTES = 100, MOST_EVIDENCE = 1 << 16 };
+enum { MOST_EVIDENCE = 1 << 16 };
 
 #define T0 UINT64_C(1000)
 
-static const struct ft_declared pod = {
-	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER }),
-	PORTS(IB_PORT("r1", 1), IB_PORT("b1", 2)),
-	PARTITIONS({ .base = 1, .tenant = RED, ALWAYS(FULL("r1")) },
-		   { .base = 2, .tenant = BLUE, ALWAYS(FULL("b1")) }),
-};
-
-struct books {
-	struct ft_engine_config config;
-	struct ft_map *map;
-	struct ft_source *source;
-	struct ft_account account;
-	uint8_t bytes[BYTES];
-	struct ft_frame frame;
-	char path[64];
-};
-
 static int set_up(void **state)
 {
-	static const uint8_t empty[24] = {
-		0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, [16] = 0xff, 0xff, [20] = FT_LINK_INFINIBAND
-	};
 	static struct books books;
-	struct ft_source_complaint complaint;
 
-	books = (struct books){ .config = FT_ENGINE_DEFAULTS, .map = compiled(&pod) };
-	books.frame = (struct ft_frame){
-		.bytes = books.bytes,
-		.captured = BYTES,
-		.original = BYTES,
-		.wire = BYTES,
-		.link_type = FT_LINK_INFINIBAND,
-	};
-	assert_int_equal(ft_source_open_memory(&books.source, empty, sizeof empty, &complaint), 0);
-	assert_int_equal(ft_account_init(&books.account, &books.config, books.map), 0);
-	assert_int_equal(ft_account_open(&books.account, books.source), 0);
+	books_open(&books, 0);
 	*state = &books;
 	return 0;
 }
 
 static int tear_down(void **state)
 {
-	struct books *books = *state;
-
-	ft_account_free(&books->account);
-	ft_source_close(books->source);
-	ft_map_destroy(books->map);
+	books_close(*state);
 	return 0;
 }
 
@@ -266,7 +231,7 @@ static void an_outlived_nak_is_the_frame_that_is_named(void **state)
 	tell(books, &told, 40);
 	assert_int_equal(only_finding(books)->frames[0], 31);
 	assert_int_equal(only_finding(books)->first_ts_ns, T0 + 31);
-	assert_int_equal(only_finding(books)->bytes, BYTES);
+	assert_int_equal(only_finding(books)->bytes, BOOKS_BYTES);
 }
 
 /* A packet out of the window waits until it is known not to be a new sequence. */
@@ -283,7 +248,7 @@ static void a_stray_is_none_until_it_is_settled(void **state)
 	assert_int_equal(only_finding(books)->packets, 1);
 	assert_int_equal(only_finding(books)->frames[0], 40);
 	assert_int_equal(only_finding(books)->dest_qps[0], 17);
-	assert_int_equal(only_finding(books)->bytes, BYTES);
+	assert_int_equal(only_finding(books)->bytes, BOOKS_BYTES);
 }
 
 static void without_a_map_nothing_is_found(void **state)
@@ -300,13 +265,20 @@ static void without_a_map_nothing_is_found(void **state)
 
 /* --- evidence --- */
 
+static const char *evidence_path(void)
+{
+	static char path[64];
+
+	snprintf(path, sizeof path, "account-evidence-%d.pcapng", (int)getpid());
+	return path;
+}
+
 static void begin_evidence(struct books *books)
 {
 	struct ft_writer_complaint complaint;
 
-	snprintf(books->path, sizeof books->path, "account-evidence-%d.pcapng", (int)getpid());
-	assert_int_equal(ft_pcapng_create(&books->account.writer, books->path, NULL, &complaint),
-			 0);
+	assert_int_equal(
+		ft_pcapng_create(&books->account.writer, evidence_path(), NULL, &complaint), 0);
 }
 
 static size_t end_evidence(struct books *books, uint8_t *evidence)
@@ -317,11 +289,11 @@ static size_t end_evidence(struct books *books, uint8_t *evidence)
 
 	assert_int_equal(ft_pcapng_close(books->account.writer, &complaint), 0);
 	books->account.writer = NULL;
-	file = fopen(books->path, "rb");
+	file = fopen(evidence_path(), "rb");
 	assert_non_null(file);
 	size = fread(evidence, 1, MOST_EVIDENCE, file);
 	fclose(file);
-	unlink(books->path);
+	unlink(evidence_path());
 	return size;
 }
 
@@ -356,7 +328,8 @@ static void a_frame_is_evidence_of_all_that_it_breaks(void **state)
 	assert_int_equal(count_of(evidence, size, "tenant.crossing"), 1);
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(count_of(evidence, size, books->account.findings.items[i].id), 1);
-	assert_int_equal(count_of(evidence, size, "\xab\xab\xab\xab\xab\xab\xab\xab"), BYTES / 8);
+	assert_int_equal(count_of(evidence, size, "\xab\xab\xab\xab\xab\xab\xab\xab"),
+			 BOOKS_BYTES / 8);
 	free(evidence);
 }
 
@@ -383,7 +356,7 @@ static struct ft_cut_frame passed_frame(struct books *books, uint64_t number)
 
 	ft_cut_frame_fill(&passed, &books->frame);
 	passed.frame.number = number;
-	memset(passed.bytes, 0xcd, BYTES);
+	memset(passed.bytes, 0xcd, BOOKS_BYTES);
 	return passed;
 }
 
@@ -405,7 +378,8 @@ static void the_other_one_of_two_is_evidence_once(void **state)
 	tell(books, &told, 42);
 	size = end_evidence(books, evidence);
 	assert_int_equal(count_of(evidence, size, "spoof.psn-conflict"), 3 + 1);
-	assert_int_equal(count_of(evidence, size, "\xcd\xcd\xcd\xcd\xcd\xcd\xcd\xcd"), BYTES / 8);
+	assert_int_equal(count_of(evidence, size, "\xcd\xcd\xcd\xcd\xcd\xcd\xcd\xcd"),
+			 BOOKS_BYTES / 8);
 	free(evidence);
 }
 
@@ -450,7 +424,7 @@ static void findings_go_on_under_another_map(void **state)
 {
 	struct books *books = *state;
 	struct told told = told_of(books, R(PKEY_UNDECLARED));
-	struct ft_map *next = compiled(&pod);
+	struct ft_map *next = compiled(ft_map_declared(books->map));
 
 	told.more.verdict.origin = (struct ft_origin){ .file = 0, .line = 12 };
 	tell(books, &told, 1);

@@ -1,48 +1,15 @@
-#include "maps.h"
+#include "books.h"
 
 #include <string.h>
 
-#include "account.h"
 #include "subject.h"
 
-enum { RED, BLUE };
-enum { T0 = 1000, BYTES = 100, MARKED = 3 };
+enum { T0 = 1000, MARKED = 3 };
 
-static const struct ft_declared pod = {
-	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER }),
-	PORTS(IB_PORT("r1", 1), IB_PORT("b1", 2)),
-	PARTITIONS({ .base = 1, .tenant = RED, ALWAYS(FULL("r1")) },
-		   { .base = 2, .tenant = BLUE, ALWAYS(FULL("b1")) }),
-};
-
-struct books {
-	struct ft_engine_config config;
-	struct ft_map *map;
-	struct ft_source *source;
-	struct ft_account account;
-	struct ft_frame frame;
-};
-
-static void open_books(struct books *books, uint32_t findings)
+static void open_at_start(struct books *books, uint32_t findings)
 {
-	static const uint8_t empty[24] = {
-		0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, [16] = 0xff, 0xff, [20] = FT_LINK_INFINIBAND
-	};
-	struct ft_source_complaint complaint;
-
-	*books = (struct books){ .config = FT_ENGINE_DEFAULTS, .map = compiled(&pod) };
-	books->config.findings = findings;
-	books->frame = (struct ft_frame){ .wire = BYTES, .ts_ns = T0 };
-	assert_int_equal(ft_source_open_memory(&books->source, empty, sizeof empty, &complaint), 0);
-	assert_int_equal(ft_account_init(&books->account, &books->config, books->map), 0);
-	assert_int_equal(ft_account_open(&books->account, books->source), 0);
-}
-
-static void close_books(struct books *books)
-{
-	ft_account_free(&books->account);
-	ft_source_close(books->source);
-	ft_map_destroy(books->map);
+	books_open(books, findings);
+	books->frame.ts_ns = T0;
 }
 
 /* A packet from LID 1 to this LID that breaks the rules. */
@@ -87,7 +54,7 @@ static void frames_of_a_subject_are_in_one_finding(void **state)
 	struct books books;
 
 	(void)state;
-	open_books(&books, 1 << 17);
+	open_at_start(&books, 1 << 17);
 	for (unsigned round = 0; round < ROUNDS; round++)
 		for (unsigned i = 0; i < SUBJECTS; i++) {
 			struct ft_item item = item_of(&books, (uint16_t)(10 + i), rules);
@@ -97,11 +64,11 @@ static void frames_of_a_subject_are_in_one_finding(void **state)
 	assert_int_equal(books.account.findings.count, 2 * SUBJECTS);
 	for (unsigned i = 0; i < 2 * SUBJECTS; i++) {
 		assert_int_equal(books.account.findings.items[i].packets, ROUNDS);
-		assert_int_equal(books.account.findings.items[i].bytes, ROUNDS * BYTES);
+		assert_int_equal(books.account.findings.items[i].bytes, ROUNDS * BOOKS_BYTES);
 		assert_int_equal(books.account.findings.items[i].frames[0], 1 + i / 2);
 	}
 	assert_int_equal(books.account.findings.dropped, 0);
-	close_books(&books);
+	books_close(&books);
 }
 
 /* A subject is two ends, whoever's they are by now. */
@@ -111,7 +78,7 @@ static void a_subject_that_changes_hands_is_one_finding(void **state)
 	struct ft_item item;
 
 	(void)state;
-	open_books(&books, 16);
+	open_at_start(&books, 16);
 	item = item_of(&books, 9, R(PKEY_UNDECLARED));
 	add(&books, &item, 0);
 	item.to = RED;
@@ -119,7 +86,7 @@ static void a_subject_that_changes_hands_is_one_finding(void **state)
 	assert_int_equal(books.account.findings.count, 1);
 	assert_int_equal(books.account.findings.items[0].packets, 2);
 	assert_int_equal(books.account.findings.items[0].subject.dst.tenant, BLUE);
-	close_books(&books);
+	books_close(&books);
 }
 
 /* What is dropped are violations; a remark beyond the limit hides none. */
@@ -129,7 +96,7 @@ static void findings_beyond_the_limit_are_counted(void **state)
 	struct ft_item item;
 
 	(void)state;
-	open_books(&books, 2);
+	open_at_start(&books, 2);
 	for (unsigned i = 0; i < 10; i++) {
 		item = item_of(&books, (uint16_t)(10 + i / 2), R(PKEY_UNDECLARED));
 		add(&books, &item, 0);
@@ -144,7 +111,7 @@ static void findings_beyond_the_limit_are_counted(void **state)
 	assert_int_equal(books.account.findings.items[0].packets, 4);
 	assert_int_equal(books.account.findings.items[1].packets, 2);
 	assert_int_equal(books.account.findings.dropped, 6);
-	close_books(&books);
+	books_close(&books);
 }
 
 static void a_flow_tells_its_finding_about_wrong_icrcs(void **state)
@@ -153,7 +120,7 @@ static void a_flow_tells_its_finding_about_wrong_icrcs(void **state)
 	struct ft_item item;
 
 	(void)state;
-	open_books(&books, 16);
+	open_at_start(&books, 16);
 	item = item_of(&books, 10, R(DECODE_BAD_ICRC));
 	add(&books, &item, 77);
 	item = item_of(&books, 11, R(DECODE_BAD_ICRC));
@@ -166,7 +133,7 @@ static void a_flow_tells_its_finding_about_wrong_icrcs(void **state)
 	assert_int_equal(ft_account_bad_icrc(&books.account, 99), 1);
 	assert_int_equal(ft_account_bad_icrc(&books.account, 55), FT_NONE);
 	assert_int_equal(ft_account_bad_icrc(&books.account, 78), FT_NONE);
-	close_books(&books);
+	books_close(&books);
 }
 
 /* All of them in the same corner of the table: the first 32 768 are known, and it ends. */
@@ -177,7 +144,7 @@ static void more_flows_than_places_are_left_out(void **state)
 	struct ft_item item;
 
 	(void)state;
-	open_books(&books, 16);
+	open_at_start(&books, 16);
 	item = item_of(&books, 10, R(DECODE_BAD_ICRC));
 	for (uint64_t i = 1; i <= FLOWS; i++)
 		add(&books, &item, i << 33 | 1);
@@ -185,7 +152,7 @@ static void more_flows_than_places_are_left_out(void **state)
 		assert_int_equal(ft_account_bad_icrc(&books.account, i << 33 | 1),
 				 i <= PLACES ? 0 : FT_NONE);
 	assert_int_equal(books.account.findings.items[0].packets, FLOWS);
-	close_books(&books);
+	books_close(&books);
 }
 
 /* The short way takes what has nothing to tell, and does the same with it. */
@@ -211,7 +178,7 @@ static void quiet_frames_count_in_the_peaks(void **state)
 		struct books books;
 		struct ft_item item;
 
-		open_books(&books, 16);
+		open_at_start(&books, 16);
 		item = item_of(&books, 2, 0);
 		item.has_flow = true;
 		item.quiet = !rows[i].noisy;
@@ -222,8 +189,8 @@ static void quiet_frames_count_in_the_peaks(void **state)
 			ft_account_frame(&books.account, item.frame, item.from);
 		else
 			add(&books, &item, 0);
-		assert_int_equal(ft_peaks_most(&books.account.peaks, RED).bytes, BYTES);
-		close_books(&books);
+		assert_int_equal(ft_peaks_most(&books.account.peaks, RED).bytes, BOOKS_BYTES);
+		books_close(&books);
 	}
 }
 
@@ -270,7 +237,7 @@ static void copies_and_further_packets_add_nothing_to_the_peaks(void **state)
 	struct ft_item item;
 
 	(void)state;
-	open_books(&books, 16);
+	open_at_start(&books, 16);
 	item = item_of(&books, 2, 0);
 	item.copy = true;
 	add(&books, &item, 0);
@@ -278,7 +245,7 @@ static void copies_and_further_packets_add_nothing_to_the_peaks(void **state)
 	item.sub = 1;
 	add(&books, &item, 0);
 	assert_int_equal(ft_peaks_most(&books.account.peaks, RED).bytes, 0);
-	close_books(&books);
+	books_close(&books);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-#include "maps.h"
+#include "bench.h"
 
 #include <string.h>
 
@@ -77,34 +77,21 @@ static void what_is_no_search_is_no_start(void **state)
 
 /* --- what is known of it --- */
 
-struct bench {
-	struct ft_engine_config config;
-	struct ft_map *map;
-	struct ft_worker *workers[2];
+struct desk {
+	struct bench bench; /* first: bench_close() takes the desk for it */
 	struct ft_findings findings;
 	struct ft_finding items[4];
 };
 
 static int set_up(void **state)
 {
-	static struct bench bench;
+	static struct desk desk;
 
-	bench = (struct bench){ .config = FT_ENGINE_DEFAULTS, .map = compiled(&pod) };
-	bench.config.flows = 256;
-	bench.findings.items = bench.items;
-	for (unsigned i = 0; i < 2; i++)
-		assert_int_equal(ft_worker_create(&bench.workers[i], &bench.config, bench.map), 0);
-	*state = &bench;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct bench *bench = *state;
-
-	for (unsigned i = 0; i < 2; i++)
-		ft_worker_destroy(bench->workers[i]);
-	ft_map_destroy(bench->map);
+	desk = (struct desk){ .bench.config = FT_ENGINE_DEFAULTS };
+	desk.bench.config.flows = 256;
+	desk.findings.items = desk.items;
+	bench_open(&desk.bench, &pod, 2);
+	*state = &desk;
 	return 0;
 }
 
@@ -133,10 +120,10 @@ static struct ft_flow *place(struct ft_worker *worker, const struct ft_flow_key 
 	return flow;
 }
 
-static struct ft_finding *search_of(struct bench *bench, uint8_t from, uint8_t to)
+static struct ft_finding *search_of(struct desk *desk, uint8_t from, uint8_t to)
 {
 	struct ft_flow_key key = key_between(from, to, 0);
-	struct ft_finding *finding = &bench->items[bench->findings.count++];
+	struct ft_finding *finding = &desk->items[desk->findings.count++];
 
 	*finding = (struct ft_finding){
 		.ends = ft_flow_ends(&key),
@@ -167,18 +154,18 @@ static void queue_pairs_are_used_or_left_alone(void **state)
 		{ "an answer, by whom is not known", PROBE, false, true, false },
 		{ "an answer of its peer, later", PROBE, true, true, true },
 	};
-	struct bench *bench = *state;
-	struct ft_finding *search = search_of(bench, SCANNER, VICTIM);
+	struct desk *desk = *state;
+	struct ft_finding *search = search_of(desk, SCANNER, VICTIM);
 
 	for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct ft_flow_key key = key_between(SCANNER, VICTIM, 20 + i);
-		struct ft_flow *flow = place(bench->workers[0], &key, 200, rows[i].recent);
+		struct ft_flow *flow = place(desk->bench.workers[0], &key, 200, rows[i].recent);
 		uint64_t used = search->used;
 
 		flow->peer = rows[i].has_peer ? 77 : 0;
 		flow->half.acked = rows[i].answered ? 5 : FT_PSN_NONE;
 		print_message("%s\n", rows[i].what);
-		ft_searches_settle(&bench->findings, bench->workers, 2);
+		ft_searches_settle(&desk->findings, desk->bench.workers, 2);
 		assert_int_equal(search->used - used, rows[i].used);
 		assert_int_equal(search->used + search->unused, i + 1);
 	}
@@ -188,22 +175,22 @@ static void queue_pairs_are_used_or_left_alone(void **state)
 static void those_that_began_with_the_search_are_known(void **state)
 {
 	static const uint64_t openings[] = { SCAN_FROM - 1, SCAN_FROM, 200, SCAN_TO, SCAN_TO + 1 };
-	struct bench *bench = *state;
-	struct ft_finding *search = search_of(bench, SCANNER, VICTIM);
+	struct desk *desk = *state;
+	struct ft_finding *search = search_of(desk, SCANNER, VICTIM);
 
 	for (uint32_t i = 0; i < sizeof openings / sizeof *openings; i++) {
 		struct ft_flow_key key = key_between(SCANNER, VICTIM, 20 + i);
 
-		place(bench->workers[i % 2], &key, openings[i], PROBE);
+		place(desk->bench.workers[i % 2], &key, openings[i], PROBE);
 	}
-	ft_searches_settle(&bench->findings, bench->workers, 2);
+	ft_searches_settle(&desk->findings, desk->bench.workers, 2);
 	assert_counts(search, 5, 0, 3);
 }
 
 static void what_is_between_others_does_not_count(void **state)
 {
-	struct bench *bench = *state;
-	struct ft_finding *search = search_of(bench, SCANNER, VICTIM);
+	struct desk *desk = *state;
+	struct ft_finding *search = search_of(desk, SCANNER, VICTIM);
 	struct ft_flow_key keys[] = {
 		key_between(VICTIM, SCANNER, 20),    /* the other way */
 		key_between(SCANNER, BYSTANDER, 20), /* to another host */
@@ -215,31 +202,31 @@ static void what_is_between_others_does_not_count(void **state)
 	keys[3].vni = 70;
 	keys[4].base = 5;
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		place(bench->workers[0], &keys[i], 200, PROBE);
-	ft_searches_settle(&bench->findings, bench->workers, 2);
+		place(desk->bench.workers[0], &keys[i], 200, PROBE);
+	ft_searches_settle(&desk->findings, desk->bench.workers, 2);
 	assert_counts(search, 0, 0, 0);
 }
 
 /* A record whose requests were not looked at, as those that CNPs alone came on. */
 static void who_was_not_looked_at_does_not_count(void **state)
 {
-	struct bench *bench = *state;
-	struct ft_finding *search = search_of(bench, SCANNER, VICTIM);
+	struct desk *desk = *state;
+	struct ft_finding *search = search_of(desk, SCANNER, VICTIM);
 	struct ft_flow_key key = key_between(SCANNER, VICTIM, 20);
 
-	place(bench->workers[0], &key, 200, PROBE)->look.style = 0;
-	ft_searches_settle(&bench->findings, bench->workers, 2);
+	place(desk->bench.workers[0], &key, 200, PROBE)->look.style = 0;
+	ft_searches_settle(&desk->findings, desk->bench.workers, 2);
 	assert_counts(search, 0, 0, 0);
 }
 
 /* Of one pair of hosts there may be several: two tenants' ports, two P_Keys. Each is found among all. */
 static void each_search_has_its_own(void **state)
 {
-	struct bench *bench = *state;
-	struct ft_finding *first = search_of(bench, SCANNER, VICTIM);
-	struct ft_finding *second = search_of(bench, SCANNER, VICTIM);
-	struct ft_finding *no_search = search_of(bench, SCANNER, VICTIM);
-	struct ft_finding *other = search_of(bench, BYSTANDER, VICTIM);
+	struct desk *desk = *state;
+	struct ft_finding *first = search_of(desk, SCANNER, VICTIM);
+	struct ft_finding *second = search_of(desk, SCANNER, VICTIM);
+	struct ft_finding *no_search = search_of(desk, SCANNER, VICTIM);
+	struct ft_finding *other = search_of(desk, BYSTANDER, VICTIM);
 	struct ft_flow_key back = key_between(VICTIM, SCANNER, 20);
 	struct ft_flow_key unseen = key_between(SCANNER, VICTIM, 19);
 
@@ -247,15 +234,15 @@ static void each_search_has_its_own(void **state)
 	no_search->to = 0;
 	no_search->used = 9;
 	for (unsigned i = 0; i < 2; i++) { /* some that do not count come first */
-		place(bench->workers[i], &back, 200, PROBE);
-		place(bench->workers[i], &unseen, 200, PROBE)->look.style = 0;
+		place(desk->bench.workers[i], &back, 200, PROBE);
+		place(desk->bench.workers[i], &unseen, 200, PROBE)->look.style = 0;
 	}
 	for (uint32_t qp = 20; qp < 24; qp++) {
 		struct ft_flow_key key = key_between(SCANNER, VICTIM, qp);
 
-		place(bench->workers[qp % 2], &key, qp < 23 ? 200 : 260, PROBE);
+		place(desk->bench.workers[qp % 2], &key, qp < 23 ? 200 : 260, PROBE);
 	}
-	ft_searches_settle(&bench->findings, bench->workers, 2);
+	ft_searches_settle(&desk->findings, desk->bench.workers, 2);
 	assert_counts(other, 0, 0, 0);
 	assert_counts(first, 4, 0, 4);
 	assert_counts(second, 4, 0, 1);
@@ -264,15 +251,15 @@ static void each_search_has_its_own(void **state)
 
 static void each_report_counts_anew(void **state)
 {
-	struct bench *bench = *state;
-	struct ft_finding *search = search_of(bench, SCANNER, VICTIM);
+	struct desk *desk = *state;
+	struct ft_finding *search = search_of(desk, SCANNER, VICTIM);
 	struct ft_flow_key key = key_between(SCANNER, VICTIM, 20);
 
-	place(bench->workers[1], &key, 200, PROBE);
-	ft_searches_settle(&bench->findings, bench->workers, 2);
+	place(desk->bench.workers[1], &key, 200, PROBE);
+	ft_searches_settle(&desk->findings, desk->bench.workers, 2);
 	assert_counts(search, 1, 0, 1);
-	place(bench->workers[1], &key, 200, USED);
-	ft_searches_settle(&bench->findings, bench->workers, 2);
+	place(desk->bench.workers[1], &key, 200, USED);
+	ft_searches_settle(&desk->findings, desk->bench.workers, 2);
 	assert_counts(search, 0, 1, 1);
 }
 
@@ -343,15 +330,15 @@ int main(void)
 		cmocka_unit_test(a_search_may_be_the_start_of_a_job),
 		cmocka_unit_test(what_is_no_search_is_no_start),
 		cmocka_unit_test_setup_teardown(queue_pairs_are_used_or_left_alone, set_up,
-						tear_down),
+						bench_close),
 		cmocka_unit_test_setup_teardown(those_that_began_with_the_search_are_known, set_up,
-						tear_down),
+						bench_close),
 		cmocka_unit_test_setup_teardown(what_is_between_others_does_not_count, set_up,
-						tear_down),
+						bench_close),
 		cmocka_unit_test_setup_teardown(who_was_not_looked_at_does_not_count, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(each_search_has_its_own, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(each_report_counts_anew, set_up, tear_down),
+						bench_close),
+		cmocka_unit_test_setup_teardown(each_search_has_its_own, set_up, bench_close),
+		cmocka_unit_test_setup_teardown(each_report_counts_anew, set_up, bench_close),
 		cmocka_unit_test(a_note_takes_its_packets_out_of_its_tenant_pair),
 		cmocka_unit_test(searches_of_one_tenant_pair_add_up),
 	};

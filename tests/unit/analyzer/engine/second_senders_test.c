@@ -1,4 +1,4 @@
-#include "maps.h"
+#include "bench.h"
 
 #include <string.h>
 
@@ -6,7 +6,6 @@
 
 #include "second_findings.h"
 #include "suspects_parts.h"
-#include "worker.h"
 
 /*
  * Who else sends to the queue pair of a connection: docs/findings.md, spoof.second-sender and spoof.cnp-unsolicited. A
@@ -111,31 +110,14 @@ static struct scene of_cnps(void)
 
 /* --- two workers with it --- */
 
-struct bench {
-	struct ft_engine_config config;
-	struct ft_map *map;
-	struct ft_worker *workers[2];
-};
-
 static int set_up(void **state)
 {
 	static struct bench bench;
 
-	bench = (struct bench){ .config = FT_ENGINE_DEFAULTS, .map = compiled(&pod) };
+	bench = (struct bench){ .config = FT_ENGINE_DEFAULTS };
 	bench.config.flows = 64;
-	for (unsigned i = 0; i < 2; i++)
-		assert_int_equal(ft_worker_create(&bench.workers[i], &bench.config, bench.map), 0);
+	bench_open(&bench, &pod, 2);
 	*state = &bench;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct bench *bench = *state;
-
-	for (unsigned i = 0; i < 2; i++)
-		ft_worker_destroy(bench->workers[i]);
-	ft_map_destroy(bench->map);
 	return 0;
 }
 
@@ -221,7 +203,7 @@ static enum told told_of(const struct scene *scene)
 		assert_int_equal(found[0].owner->packets, scene->owner.packets);
 		assert_int_equal(found[0].cnps, scene->stranger.opcode == CNP);
 	}
-	tear_down(&state);
+	bench_close(&state);
 	return told;
 }
 
@@ -598,7 +580,7 @@ static void another_port_of_the_peer_is_a_note(void **state)
 		assert_int_equal(second->findings.items[0].subject.src.host == NULL,
 				 rows[i].from == 99);
 		ft_second_findings_free(second);
-		tear_down(&bench);
+		bench_close(&bench);
 	}
 }
 
@@ -668,20 +650,21 @@ int main(void)
 		cmocka_unit_test(of_who_is_asked_again_the_packets_count),
 		cmocka_unit_test(cnps_of_a_second_address_are_told),
 		cmocka_unit_test_setup_teardown(they_are_told_in_the_order_of_their_first_frames,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(the_owner_is_found_among_others, set_up, tear_down),
+						set_up, bench_close),
+		cmocka_unit_test_setup_teardown(the_owner_is_found_among_others, set_up,
+						bench_close),
 		cmocka_unit_test_setup_teardown(the_first_frame_is_there_if_it_was_kept, set_up,
-						tear_down),
+						bench_close),
 		cmocka_unit_test_setup_teardown(a_record_that_began_twice_is_told_once, set_up,
-						tear_down),
+						bench_close),
 		cmocka_unit_test_setup_teardown(a_second_sender_is_told_in_a_sentence, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(cnps_are_told_in_a_sentence, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_flood_is_told_in_a_sentence, set_up, tear_down),
+						bench_close),
+		cmocka_unit_test_setup_teardown(cnps_are_told_in_a_sentence, set_up, bench_close),
+		cmocka_unit_test_setup_teardown(a_flood_is_told_in_a_sentence, set_up, bench_close),
 		cmocka_unit_test(another_port_of_the_peer_is_a_note),
 		cmocka_unit_test_setup_teardown(one_intruder_at_two_queue_pairs_is_one_finding,
-						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(each_report_finds_them_anew, set_up, tear_down),
+						set_up, bench_close),
+		cmocka_unit_test_setup_teardown(each_report_finds_them_anew, set_up, bench_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,8 +1,6 @@
-#include "maps.h"
+#include "bench.h"
 
 #include <string.h>
-
-#include "worker.h"
 
 enum { RED };
 enum { BASE_1 = 0x8001, BASE_2 = 0x8002, FRAME_BYTES = 8 + 12 + 16 + 4 + 2, FLOWS = 4096 };
@@ -19,34 +17,16 @@ static const struct ft_declared pod = {
 		   { .base = 2, .tenant = RED, ALWAYS(FULL("r1"), FULL("r2")) }),
 };
 
-struct bench {
-	struct ft_engine_config config;
-	struct ft_map *map;
-	struct ft_worker *worker;
-	struct ft_block block;
-	uint8_t bytes[FRAME_BYTES];
-	uint64_t sent;
-};
-
 static int set_up(void **state)
 {
 	static struct bench bench;
 
-	bench = (struct bench){ .config = FT_ENGINE_DEFAULTS, .map = compiled(&pod) };
+	bench = (struct bench){ .config = FT_ENGINE_DEFAULTS };
 	bench.config.flows = FLOWS;
 	bench.config.flow_timeout_ns = TIMEOUT;
 	bench.config.decode.check_icrc = false;
-	assert_int_equal(ft_worker_create(&bench.worker, &bench.config, bench.map), 0);
+	bench_open(&bench, &pod, 1);
 	*state = &bench;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct bench *bench = *state;
-
-	ft_worker_destroy(bench->worker);
-	ft_map_destroy(bench->map);
 	return 0;
 }
 
@@ -54,6 +34,7 @@ static int tear_down(void **state)
 static uint32_t send(struct bench *bench, uint64_t ts_ns, uint32_t dest_qp, uint16_t pkey,
 		     uint32_t psn)
 {
+	uint8_t bytes[FRAME_BYTES] = { 0 };
 	const uint8_t headers[20] = {
 		0,
 		2,
@@ -77,30 +58,16 @@ static uint32_t send(struct bench *bench, uint64_t ts_ns, uint32_t dest_qp, uint
 		(uint8_t)psn,
 	};
 
-	memcpy(bench->bytes, headers, sizeof headers);
+	memcpy(bytes, headers, sizeof headers);
 	/* payload that never repeats */
-	memcpy(bench->bytes + sizeof headers, &ts_ns, sizeof ts_ns);
-	bench->block.frames[0] = (struct ft_frame){
-		.bytes = bench->bytes,
-		.captured = FRAME_BYTES,
-		.original = FRAME_BYTES,
-		.wire = FRAME_BYTES,
-		.link_type = FT_LINK_INFINIBAND,
-		.ts_ns = ts_ns,
-		.number = ++bench->sent,
-	};
-	bench->block.frame_count = 1;
-	ft_batch_fill(&bench->worker->batch, &bench->block, &bench->config.decode,
-		      bench->config.seed);
-	assert_int_equal(bench->worker->batch.count, 1);
-	ft_worker_run(bench->worker);
-	return bench->worker->batch.items[0].rules;
+	memcpy(bytes + sizeof headers, &ts_ns, sizeof ts_ns);
+	return bench_take(bench, bytes, sizeof bytes, FT_LINK_INFINIBAND, ts_ns)->rules;
 }
 
 /* Half-connections that fell silent: replaced, or begun anew. */
 static uint64_t expired(const struct bench *bench)
 {
-	return bench->worker->expired + ft_flow_table_stats(bench->worker->flows).expired;
+	return bench->workers[0]->expired + ft_flow_table_stats(bench->workers[0]->flows).expired;
 }
 
 static void another_base_inside_a_connection_is_a_change(void **state)
@@ -152,26 +119,27 @@ static void a_day_of_half_connections_that_come_and_go_stays_small(void **state)
 						      START + minute * 60 * S + i * S + nth * 1000,
 						      2 + minute * A_MINUTE + i, BASE_1, 100 + nth),
 						 0);
-	stats = ft_flow_table_stats(bench->worker->flows);
+	stats = ft_flow_table_stats(bench->workers[0]->flows);
 	assert_int_equal(stats.created, MINUTES * A_MINUTE);
 	assert_int_equal(stats.evicted, 0);
 	assert_true(stats.used <= ROOM);
 	assert_int_equal(stats.expired, stats.created - stats.used);
-	assert_int_equal(ft_totals_sum(&bench->worker->tally.totals).packets, bench->sent);
-	assert_int_equal(ft_totals_sum(&bench->worker->tally.totals).judged, bench->sent);
+	assert_int_equal(ft_totals_sum(&bench->workers[0]->tally.totals).packets, bench->sent);
+	assert_int_equal(ft_totals_sum(&bench->workers[0]->tally.totals).judged, bench->sent);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(another_base_inside_a_connection_is_a_change,
-						set_up, tear_down),
+						set_up, bench_close),
 		cmocka_unit_test_setup_teardown(what_comes_back_after_the_timeout_begins_anew,
-						set_up, tear_down),
+						set_up, bench_close),
 		cmocka_unit_test_setup_teardown(any_packet_of_a_half_connection_keeps_it_alive,
-						set_up, tear_down),
+						set_up, bench_close),
 		cmocka_unit_test_setup_teardown(
-			a_day_of_half_connections_that_come_and_go_stays_small, set_up, tear_down),
+			a_day_of_half_connections_that_come_and_go_stays_small, set_up,
+			bench_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

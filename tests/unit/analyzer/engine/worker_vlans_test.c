@@ -1,8 +1,6 @@
-#include "maps.h"
+#include "bench.h"
 
 #include <string.h>
-
-#include "worker.h"
 
 /*
  * Packets to one queue pair in two VLANs: one half-connection whose VLAN changes on the way, or two that have the same
@@ -24,35 +22,20 @@ static const struct ft_declared pod = {
 	SEGMENTS({ .name = "s", .tenant = RED, ALWAYS(EVERYONE(FT_FULL)) }),
 };
 
-struct bench {
-	struct ft_engine_config config;
-	struct ft_map *map;
-	struct ft_worker *worker;
-	struct ft_block block;
-	uint8_t bytes[FRAME_BYTES];
-	uint64_t now_ns, sent;
+struct desk {
+	struct bench bench; /* first: bench_close() takes the desk for it */
+	uint64_t now_ns;
 };
 
 static int set_up(void **state)
 {
-	static struct bench bench;
+	static struct desk desk;
 
-	bench = (struct bench){ .config = FT_ENGINE_DEFAULTS,
-				.map = compiled(&pod),
-				.now_ns = START };
-	bench.config.flows = 64;
-	bench.config.decode.check_icrc = false;
-	assert_int_equal(ft_worker_create(&bench.worker, &bench.config, bench.map), 0);
-	*state = &bench;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct bench *bench = *state;
-
-	ft_worker_destroy(bench->worker);
-	ft_map_destroy(bench->map);
+	desk = (struct desk){ .bench.config = FT_ENGINE_DEFAULTS, .now_ns = START };
+	desk.bench.config.flows = 64;
+	desk.bench.config.decode.check_icrc = false;
+	bench_open(&desk.bench, &pod, 1);
+	*state = &desk;
 	return 0;
 }
 
@@ -97,37 +80,24 @@ static uint8_t *put_ip_udp(uint8_t *at, uint16_t length, uint16_t ident)
 }
 
 /* A packet of one kind from r1 to r2; its payload, or address, is like no other's. */
-static void send(struct bench *bench, uint16_t vlan, uint8_t opcode, uint32_t psn)
+static void send(struct desk *desk, uint16_t vlan, uint8_t opcode, uint32_t psn)
 {
 	uint16_t body = opcode == READ_REQUEST ? RETH_BYTES : PAYLOAD;
-	uint8_t *at = put_ethernet(bench->bytes, vlan);
+	uint8_t bytes[FRAME_BYTES], *at = put_ethernet(bytes, vlan);
 
-	bench->now_ns += 10 * US;
-	at = put_ip_udp(at, (uint16_t)(20 + 8 + 12 + body + 4), (uint16_t)++bench->sent);
+	desk->now_ns += 10 * US;
+	at = put_ip_udp(at, (uint16_t)(20 + 8 + 12 + body + 4), (uint16_t)(desk->bench.sent + 1));
 	at = put32(put32(put32(at, (uint32_t)opcode << 24 | 0xffff), QP), psn);
-	at = put(at, &bench->now_ns, sizeof bench->now_ns);
+	at = put(at, &desk->now_ns, sizeof desk->now_ns);
 	if (opcode == READ_REQUEST)
 		at = put32(put32(at, 0x1234), 1024);
 	at = put32(at, 0);
-	bench->block.frames[0] = (struct ft_frame){
-		.bytes = bench->bytes,
-		.captured = (uint32_t)(at - bench->bytes),
-		.original = (uint32_t)(at - bench->bytes),
-		.wire = (uint32_t)(at - bench->bytes),
-		.link_type = FT_LINK_ETHERNET,
-		.ts_ns = bench->now_ns,
-		.number = bench->sent,
-	};
-	bench->block.frame_count = 1;
-	ft_batch_fill(&bench->worker->batch, &bench->block, &bench->config.decode,
-		      bench->config.seed);
-	assert_int_equal(bench->worker->batch.count, 1);
-	ft_worker_run(bench->worker);
+	bench_take(&desk->bench, bytes, (size_t)(at - bytes), FT_LINK_ETHERNET, desk->now_ns);
 }
 
 /* --- what they came to --- */
 
-static const struct ft_flow *record(const struct bench *bench, uint16_t base, uint16_t vlan)
+static const struct ft_flow *record(const struct desk *desk, uint16_t base, uint16_t vlan)
 {
 	const struct ft_flow_key key = {
 		.src = { [10] = 0xff, 0xff, 10, 0, 0, 1 },
@@ -138,7 +108,8 @@ static const struct ft_flow *record(const struct bench *bench, uint16_t base, ui
 		.vlan = vlan,
 	};
 
-	return ft_flow_find(bench->worker->flows, &key, ft_flow_hash(bench->worker->flows, &key));
+	return ft_flow_find(desk->bench.workers[0]->flows, &key,
+			    ft_flow_hash(desk->bench.workers[0]->flows, &key));
 }
 
 /* Packets counted there; 0: there is no such record. */
@@ -154,15 +125,14 @@ struct expected {
 	uint32_t next, other_next; /* PSN that each goes on with; NOWHERE, AGAIN: not known */
 };
 
-static void assert_came_to(const struct bench *bench, uint16_t vlan,
-			   const struct expected *expected)
+static void assert_came_to(const struct desk *desk, uint16_t vlan, const struct expected *expected)
 {
-	const struct ft_flow *first = record(bench, FT_FLOW_ANY_BASE, FT_FLOW_ANY_VLAN);
-	const struct ft_flow *other = record(bench, FT_FLOW_ANY_BASE, vlan);
+	const struct ft_flow *first = record(desk, FT_FLOW_ANY_BASE, FT_FLOW_ANY_VLAN);
+	const struct ft_flow *other = record(desk, FT_FLOW_ANY_BASE, vlan);
 
 	assert_non_null(first);
 	assert_int_equal(first->packets, expected->first);
-	assert_int_equal(packets_of(record(bench, 0x7fff, vlan)), expected->same);
+	assert_int_equal(packets_of(record(desk, 0x7fff, vlan)), expected->same);
 	assert_int_equal(packets_of(other), expected->other);
 	assert_int_equal((first->elsewhere & FT_FLOW_SHARED) != 0, expected->two);
 	assert_int_equal(first->half.next_psn, expected->next);
@@ -231,23 +201,23 @@ static uint16_t vlan_of(char letter)
 	return letter == 'a' ? VLAN_A : letter == 'b' ? VLAN_B : VLAN_C;
 }
 
-static void play(struct bench *bench, const struct script *script)
+static void play(struct desk *desk, const struct script *script)
 {
 	for (size_t i = 0; script->vlans[i] != '\0'; i++)
-		send(bench, vlan_of(script->vlans[i]), SEND_ONLY, script->psns[i]);
+		send(desk, vlan_of(script->vlans[i]), SEND_ONLY, script->psns[i]);
 }
 
 static void psns_tell_whose_a_packet_in_another_vlan_is(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
-		void *bench;
+		void *desk;
 
-		set_up(&bench);
-		play(bench, &scripts[i]);
+		set_up(&desk);
+		play(desk, &scripts[i]);
 		print_message("%s\n", scripts[i].what);
-		assert_came_to(bench, VLAN_B, &scripts[i].expected);
-		tear_down(&bench);
+		assert_came_to(desk, VLAN_B, &scripts[i].expected);
+		bench_close(&desk);
 	}
 }
 
@@ -263,16 +233,16 @@ static void many_packets_that_went_on_are_proof(void **state)
 			.next = 101 + many,
 			.other_next = many == 32 ? NOWHERE : 5000001,
 		};
-		void *bench;
+		void *desk;
 
 		(void)state;
-		set_up(&bench);
-		send(bench, VLAN_A, SEND_ONLY, 100);
+		set_up(&desk);
+		send(desk, VLAN_A, SEND_ONLY, 100);
 		for (uint32_t i = 0; i < many; i++)
-			send(bench, VLAN_B, SEND_ONLY, 101 + i);
-		send(bench, VLAN_B, SEND_ONLY, 5000000);
-		assert_came_to(bench, VLAN_B, &expected);
-		tear_down(&bench);
+			send(desk, VLAN_B, SEND_ONLY, 101 + i);
+		send(desk, VLAN_B, SEND_ONLY, 5000000);
+		assert_came_to(desk, VLAN_B, &expected);
+		bench_close(&desk);
 	}
 }
 
@@ -280,19 +250,19 @@ static void many_packets_that_went_on_are_proof(void **state)
 static void reads_may_be_behind_more_often(void **state)
 {
 	for (uint32_t behind = 32; behind <= 33; behind++) {
-		void *bench;
+		void *desk;
 
 		(void)state;
-		set_up(&bench);
+		set_up(&desk);
 		for (uint32_t i = 0; i < 40; i++)
-			send(bench, VLAN_A, READ_REQUEST, 100 + i);
+			send(desk, VLAN_A, READ_REQUEST, 100 + i);
 		for (uint32_t i = 0; i < behind; i++)
-			send(bench, VLAN_B, READ_REQUEST, 101 + i);
-		assert_int_equal(packets_of(record(bench, FT_FLOW_ANY_BASE, VLAN_B)), behind);
+			send(desk, VLAN_B, READ_REQUEST, 101 + i);
+		assert_int_equal(packets_of(record(desk, FT_FLOW_ANY_BASE, VLAN_B)), behind);
 		assert_int_equal(
-			(record(bench, FT_FLOW_ANY_BASE, VLAN_B)->elsewhere & FT_FLOW_SHARED) != 0,
+			(record(desk, FT_FLOW_ANY_BASE, VLAN_B)->elsewhere & FT_FLOW_SHARED) != 0,
 			behind == 33);
-		tear_down(&bench);
+		bench_close(&desk);
 	}
 }
 
@@ -301,28 +271,30 @@ static void a_third_vlan_has_a_third_one(void **state)
 {
 	static const struct script two = { .vlans = "aaaabc", .psns = { A4, 5000000, 104 } };
 	static const struct script one = { .vlans = "aaaabc", .psns = { A4, 104, 105 } };
-	void *bench = *state;
+	void *desk = *state;
 
-	play(bench, &two);
-	assert_int_equal(packets_of(record(bench, FT_FLOW_ANY_BASE, VLAN_C)), 1);
-	assert_int_equal(record(bench, FT_FLOW_ANY_BASE, VLAN_C)->half.next_psn, 105);
-	assert_int_equal(record(bench, FT_FLOW_ANY_BASE, FT_FLOW_ANY_VLAN)->half.next_psn, 104);
-	tear_down(&bench);
-	set_up(&bench);
-	play(bench, &one);
-	assert_null(record(bench, FT_FLOW_ANY_BASE, VLAN_C));
-	assert_int_equal(record(bench, FT_FLOW_ANY_BASE, FT_FLOW_ANY_VLAN)->half.next_psn, 106);
+	play(desk, &two);
+	assert_int_equal(packets_of(record(desk, FT_FLOW_ANY_BASE, VLAN_C)), 1);
+	assert_int_equal(record(desk, FT_FLOW_ANY_BASE, VLAN_C)->half.next_psn, 105);
+	assert_int_equal(record(desk, FT_FLOW_ANY_BASE, FT_FLOW_ANY_VLAN)->half.next_psn, 104);
+	bench_close(&desk);
+	set_up(&desk);
+	play(desk, &one);
+	assert_null(record(desk, FT_FLOW_ANY_BASE, VLAN_C));
+	assert_int_equal(record(desk, FT_FLOW_ANY_BASE, FT_FLOW_ANY_VLAN)->half.next_psn, 106);
 }
 
 /* Every packet is counted in one tenant pair, whoever's it is. */
 static void none_is_left_out(void **state)
 {
-	struct bench *bench = *state;
+	struct desk *desk = *state;
 
 	for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
-		play(bench, &scripts[i]);
-	assert_int_equal(ft_totals_sum(&bench->worker->tally.totals).packets, bench->sent);
-	assert_int_equal(ft_totals_sum(&bench->worker->tally.totals).judged, bench->sent);
+		play(desk, &scripts[i]);
+	assert_int_equal(ft_totals_sum(&desk->bench.workers[0]->tally.totals).packets,
+			 desk->bench.sent);
+	assert_int_equal(ft_totals_sum(&desk->bench.workers[0]->tally.totals).judged,
+			 desk->bench.sent);
 }
 
 int main(void)
@@ -331,8 +303,8 @@ int main(void)
 		cmocka_unit_test(psns_tell_whose_a_packet_in_another_vlan_is),
 		cmocka_unit_test(many_packets_that_went_on_are_proof),
 		cmocka_unit_test(reads_may_be_behind_more_often),
-		cmocka_unit_test_setup_teardown(a_third_vlan_has_a_third_one, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(none_is_left_out, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_third_vlan_has_a_third_one, set_up, bench_close),
+		cmocka_unit_test_setup_teardown(none_is_left_out, set_up, bench_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
