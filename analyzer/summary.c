@@ -155,6 +155,23 @@ static void say_one_sided(struct ft_report *report)
 			 coverage->connections + coverage->one_sided + coverage->unpaired / 2);
 }
 
+/* Nobody judged what stands behind the damage, or what a device would have received that was lost. */
+static void say_broken_off(struct ft_report *report)
+{
+	size_t length = strlen(report->because);
+	size_t broken = 0;
+
+	for (size_t i = 0; i < report->source_count; i++)
+		broken += report->sources[i].complaint != NULL;
+	if (broken != 0 && report->source_count == 1)
+		snprintf(report->because + length, sizeof report->because - length,
+			 "; the input broke off before the end");
+	else if (broken != 0)
+		snprintf(report->because + length, sizeof report->because - length,
+			 "; %zu of %zu inputs broke off before the end", broken,
+			 report->source_count);
+}
+
 /* Where nothing contradicts the map: was enough of the traffic seen and judged to say so? */
 static void decide_by_coverage(struct ft_summary *summary)
 {
@@ -179,8 +196,10 @@ static void decide_by_coverage(struct ft_summary *summary)
 		snprintf(report->because, sizeof report->because,
 			 "all %" PRIu64 " RDMA frames seen agree with the declared map",
 			 coverage->judged);
-	if (coverage->enough)
+	if (coverage->enough) {
 		say_one_sided(report);
+		say_broken_off(report);
+	}
 }
 
 static void decide(struct ft_summary *summary)

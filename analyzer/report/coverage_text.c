@@ -170,10 +170,10 @@ void ft_seen_text(struct ft_page *page, const struct ft_report_coverage *seen)
 	if (seen->duplicates > 0)
 		ft_page_row(page, "", "%" PRIu64 " %s that the mirror made, left out of all else",
 			    seen->duplicates, seen->duplicates == 1 ? "copy" : "copies");
-	say_undecided(page, seen);
 	ft_human_parts(text, sizeof(text), rest, COUNT(rest));
 	if (text[0] != 0)
-		ft_page_row(page, "", "among them: %s", text);
+		ft_page_row(page, "", "%s", text);
+	say_undecided(page, seen);
 	say_unopened(page, seen);
 	say_loss(page, seen);
 }

@@ -247,6 +247,20 @@ class Untimed(unittest.TestCase):
 
         self.for_every_way(check)
 
+    def test_a_compliant_verdict_says_that_an_input_broke_off(self):
+        truth = dict(TRUTHS)["tenants-ib-clean"]
+        path = FOLDER / truth["capture"]
+        with tempfile.TemporaryDirectory() as folder:
+            cut = Path(folder) / "cut.pcap"
+            cut.write_bytes(path.read_bytes()[:-1])
+            for inputs, says in (([path], "declared map"), ([cut], "declared map; the input broke off before the end"),
+                                 ([path, cut], "declared map; 1 of 2 inputs broke off before the end")):
+                run = fabtap("audit", *truth["audit_args"], "--json", *inputs, cwd=FOLDER)
+                document = run.json()
+                self.assertEqual(document["verdict"], "compliant")
+                self.assertEqual(run.status, FAILED if cut in inputs else COMPLIANT)
+                self.assertTrue(document["because"].endswith(says), document["because"])
+
     def test_a_map_that_never_changes_needs_no_time(self):
         truth = dict(TRUTHS)["tenants-ib-opensm"]
         path = FOLDER / truth["capture"]

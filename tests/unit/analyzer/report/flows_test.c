@@ -162,8 +162,8 @@ static void the_page_says_what_of_the_frames_could_not_be_read(void **state)
 		    .not_rdma = 2 },
 		  "SEEN      9 frames without copies\n"
 		  "          1 copy that the mirror made, left out of all else\n"
-		  "          6 undecided: 1 with a wrong ICRC, 2 cut too short, 3 malformed\n"
-		  "          among them: 1 of subnet management, 2 not RDMA\n" },
+		  "          1 of subnet management, 2 not RDMA\n"
+		  "          6 undecided: 1 with a wrong ICRC, 2 cut too short, 3 malformed\n" },
 	};
 
 	(void)state;
