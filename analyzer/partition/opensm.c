@@ -116,8 +116,13 @@ static char *open_definition(struct ft_opensm *opensm, char *text)
 	char *colon = strchr(text, ':');
 
 	if (colon == NULL) {
-		ft_opensm_fail(opensm, "no-partition-definition",
-			       "no ':' follows \"%.40s\" on its line", text);
+		ft_opensm_fail(
+			opensm, "no-partition-definition",
+			strchr(text, '\r') == NULL
+				? "no ':' follows \"%.40s\" on its line"
+				: "no ':' follows \"%.40s\" on its line: a carriage return "
+				  "is text to OpenSM, so lines must end in a line feed alone",
+			text);
 		return NULL;
 	}
 	*colon = '\0';

@@ -184,6 +184,12 @@ class OpenSM(unittest.TestCase):
                     if wanted.get("line"):
                         self.assertIn("%s:%d" % (path.name, wanted["line"]), text)
 
+    def test_lines_that_end_as_those_of_windows_are_named_for_it(self):
+        """OpenSM drops the file for it, and nothing of it shows in an editor."""
+        for path in sorted(OPENSM.glob("x0[24]_*.conf")):
+            run = fabtap("map", "check", path)
+            self.assertEqual(b"carriage return" in run.out, "crlf" in path.name, run)
+
     def test_tables_are_those_that_opensm_gave_the_ports(self):
         truth = json.loads((TENANTS / "tenants-ib.effective.json").read_text())
         for name, want in truth["files"].items():
