@@ -142,14 +142,25 @@ static uint64_t count_violations(const struct ft_report *report, char *text, siz
 	return count;
 }
 
-/* What the other sides sent crossed other links: it is neither here nor counted as lost. */
+/*
+ * What the other sides sent crossed other links: it is neither here nor counted as lost. Of halves that were pushed out of a full
+ * flow table, and came back, each life counts: their reverse may have been in view.
+ */
 static void say_one_sided(struct ft_report *report)
 {
 	const struct ft_report_coverage *coverage = &report->coverage;
 	size_t length = strlen(report->because);
+	char *end = report->because + length;
+	size_t room = sizeof report->because - length;
 
-	if (coverage->one_sided != 0)
-		snprintf(report->because + length, sizeof report->because - length,
+	if (coverage->one_sided == 0)
+		return;
+	if (coverage->evicted != 0)
+		snprintf(end, room,
+			 "; of how many connections only one direction was seen is not known "
+			 "(--flows)");
+	else
+		snprintf(end, room,
 			 "; of %" PRIu64 " of %" PRIu64 " connections only one direction was seen",
 			 coverage->one_sided,
 			 coverage->connections + coverage->one_sided + coverage->unpaired / 2);

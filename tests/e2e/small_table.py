@@ -4,7 +4,7 @@ import json
 import random
 
 import roce
-from harness import COMPLIANT, NOT_EVIDENCED, VIOLATED, WithFolder, fabtap, main
+from harness import DATA, COMPLIANT, NOT_EVIDENCED, VIOLATED, WithFolder, fabtap, main
 
 START = 1_750_000_000 * 10**9
 RECORDS = 1024
@@ -68,6 +68,16 @@ class SmallTable(WithFolder):
             status, document = self.audit(path, kind, records)
             self.assertEqual((status, document["coverage"]["enough"]), (COMPLIANT, True), (kind, records))
             self.assertNotIn("forgotten", document["because"])
+
+    def test_where_halves_were_pushed_out_it_is_not_told_that_one_direction_was_missing(self):
+        """Both are in view of every connection; one that made room and comes back has lost its other half."""
+        clean = DATA / "tenants" / "tenants-ib-clean.pcap"
+        rules = DATA / "tenants" / "tenants-ib.map.json"
+        few, many = [fabtap("audit", "--json", "-m", rules, "--flows", records, clean).json() for records in (1, 1024)]
+        self.assertEqual((many["coverage"]["evicted"], many["coverage"]["one_sided"]), (0, 0))
+        self.assertGreater(few["coverage"]["evicted"], 0)
+        self.assertNotRegex(few["because"], r"of \d+ of \d+ connections only one direction")
+        self.assertIn("only one direction was seen is not known (--flows)", few["because"])
 
     def test_what_comes_back_after_long_is_the_same_for_every_number_of_workers(self):
         """In a day of half-connections that come, fall silent for up to twenty minutes and seldom come back."""
