@@ -30,6 +30,7 @@ enum {
 enum act {
 	END,
 	CNPS,     /* so many, 10 us apart */
+	AT_ONCE,  /* so many, in one tick of the clock that stamps them */
 	DATA,     /* so many packets, with as many PSNs */
 	AGAIN,    /* data that passed before */
 	ASKED,    /* READs of the receiver, whose answers, so many packets, the mirror lost */
@@ -92,6 +93,9 @@ static const struct row {
 	{ "behind a READ, whose answer may have any length",
 	  { { DATA, 3 }, { READ, 0 }, { CNPS, 128 }, { ANSWERED, 0 }, { CNPS, 1 } },
 	  { 0 } },
+	{ "all in one tick of a coarse clock, the first of them included",
+	  { { DATA, 15 }, { AT_ONCE, 129 }, { ANSWERED, 0 }, { CNPS, 1 } },
+	  { 1, 130, 130, 15 } },
 	{ "two stretches are one flood, told by the first",
 	  { { DATA, 10 },
 	    { CNPS, 128 },
@@ -157,12 +161,12 @@ static void finish(struct world *world)
 	ft_flow_table_destroy(world->table);
 }
 
-static void send_cnp(struct world *world, struct ft_observed cnp)
+static void send_cnp(struct world *world, struct ft_observed cnp, uint64_t after_ns)
 {
 	static const uint8_t bytes[CNP_BYTES];
 	struct ft_frame frame = { .bytes = bytes, .captured = CNP_BYTES, .wire = CNP_BYTES };
 
-	world->now_ns += STEP_NS;
+	world->now_ns += after_ns;
 	cnp.opcode = CNP_OPCODE;
 	cnp.frame = frame.number = ++world->frame;
 	cnp.ts_ns = frame.ts_ns = world->now_ns;
@@ -176,7 +180,11 @@ static void act(struct world *world, enum act what, uint32_t count)
 	switch (what) {
 	case CNPS:
 		for (uint32_t i = 0; i < count; i++)
-			send_cnp(world, (struct ft_observed){ 0 });
+			send_cnp(world, (struct ft_observed){ 0 }, STEP_NS);
+		break;
+	case AT_ONCE:
+		for (uint32_t i = 0; i < count; i++)
+			send_cnp(world, (struct ft_observed){ 0 }, 0);
 		break;
 	case DATA:
 		world->data->packets += count;
@@ -248,9 +256,9 @@ static void flood(struct world *world, struct ft_observed cnp)
 {
 	act(world, DATA, 2);
 	for (uint32_t i = 0; i < FT_FLOOD_CNPS; i++)
-		send_cnp(world, cnp);
+		send_cnp(world, cnp, STEP_NS);
 	act(world, ANSWERED, 0);
-	send_cnp(world, cnp);
+	send_cnp(world, cnp, STEP_NS);
 }
 
 static void test_says_which_frame_showed_it(void **state)
