@@ -223,20 +223,28 @@ static const char *word_of(const struct ft_talk *talk)
 	return talk->grace ? "not allowed, but in grace" : "not allowed";
 }
 
+/* An exception may permit one direction alone, and then the answers to what is allowed are not. */
+static void tell_the_other_way(const struct ft_talk *talk, const struct ft_talk *back, FILE *out)
+{
+	if (talk->allowed != back->allowed)
+		fprintf(out, "  the other way: %s: %s\n", word_of(back), back->because);
+}
+
 static int answer_pair(const struct ft_map *map, const struct ft_question *question, uint32_t a,
 		       uint32_t b, bool json, FILE *out)
 {
 	char text[FT_NOTATION_ROOM], at[FT_MOMENT_ROOM];
-	struct ft_talk talk = { 0 };
+	struct ft_talk talk, back;
 
 	ft_map_may_talk_tagged(map, a, b, question->at_ns, &talk);
+	ft_map_may_talk_tagged(map, b, a, question->at_ns, &back);
 	if (json)
 		return ft_json_write(
-			json_pack("{s:s, s:o, s:[o, o], s:b, s:b, s:o, s:o, s:o}", "schema",
+			json_pack("{s:s, s:o, s:[o, o], s:b, s:b, s:b, s:o, s:o, s:o}", "schema",
 				  "fabtap.map-answer/1", "at", ft_json_moment(question->at_ns),
 				  "pair", ft_json_text(question->port),
-				  ft_json_text(question->other), "allowed", talk.allowed, "grace",
-				  talk.grace, "via",
+				  ft_json_text(question->other), "allowed", talk.allowed,
+				  "allowed_back", back.allowed, "grace", talk.grace, "via",
 				  talk.base != 0 ? ft_json_pkey(talk.base) : json_null(),
 				  "exception", ft_json_text(talk.exception), "because",
 				  ft_json_text(talk.because)),
@@ -247,6 +255,7 @@ static int answer_pair(const struct ft_map *map, const struct ft_question *quest
 		talk.base != 0 ? ft_pkey_write(text, talk.base) : "",
 		talk.exception != NULL ? ", exception " : "",
 		talk.exception != NULL ? talk.exception : "", talk.because);
+	tell_the_other_way(&talk, &back, out);
 	return ft_written(out);
 }
 

@@ -289,6 +289,21 @@ class TapMap(WithFolder):
             for text in (said, answer["because"]):
                 self.assertEqual("over 0x0101 ended less than 5000 ms before" in text, grace, text)
 
+    def test_a_way_that_is_open_in_one_direction_is_told_so(self):
+        """What goes to the service is permitted, and its answers are not."""
+        rules = json.loads((TENANTS / "tenants-segments.map.json").read_text())
+        store = next(exception for exception in rules["exceptions"] if exception["id"] == "ex-store")
+        at, client, server = "2026-11-20T12:00:00Z", "10.10.1.11", "10.10.90.5"
+        for direction, there, back in (("both", True, True), ("to", True, False), ("from", False, True)):
+            store["direction"] = direction
+            path = self.folder / "one-way.json"
+            path.write_text(json.dumps(rules))
+            answer = fabtap("map", "ask", "--json", "--at", at, "--pair", client, server, path).json()
+            self.assertEqual((answer["allowed"], answer["allowed_back"]), (there, back), direction)
+            said = fabtap("map", "ask", "--at", at, "--pair", client, server, path).out.decode()
+            self.assertEqual("\n  the other way: not allowed: storage to red, and no" in said, there and not back, said)
+            self.assertEqual("\n  the other way: allowed: storage to red by" in said, back and not there, said)
+
     def test_lint_sees_tenants_that_share_a_leaf(self):
         bad = fabtap("map", "lint", TENANTS / "cotenancy-bad.map.json").out.decode()
         fine = fabtap("map", "lint", TENANTS / "cotenancy-fine.map.json").out.decode()
