@@ -247,6 +247,28 @@ static void receivers_beyond_the_room_are_not_remembered(void **state)
 	ft_congestion_free(&congestion);
 }
 
+/* A map that is read again may have more tenants: nothing was held against them before, and what was against others stays. */
+static void tenants_that_come_later_are_held_to_it_too(void **state)
+{
+	enum { NEW = TENANTS, MORE = 1000 };
+	static const struct packet packets[] = { { TOLD, GREEN, RED, 9, 1 },
+						 { TOLD, GREEN, NEW, 9, 1 } };
+	struct ft_congestion congestion;
+	struct ft_item items[] = { item_of(&packets[0]), item_of(&packets[1]) };
+
+	(void)state;
+	assert_int_equal(ft_congestion_init(&congestion, TENANTS, 7), 0);
+	ft_congestion_see(&congestion, &items[0]);
+	ft_congestion_see(&congestion, &items[1]);
+	assert_int_equal(ft_congestion_grow(&congestion, TENANTS + MORE), 0);
+	for (uint32_t tenant = NEW; tenant < TENANTS + MORE; tenant++)
+		assert_int_equal(congestion.caused[tenant], 0);
+	ft_congestion_see(&congestion, &items[1]);
+	assert_int_equal(congestion.caused[RED], 1);
+	assert_int_equal(congestion.caused[NEW], 1);
+	ft_congestion_free(&congestion);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +279,7 @@ int main(void)
 		cmocka_unit_test(receivers_with_one_address_are_told_apart),
 		cmocka_unit_test(many_receivers_are_told_apart),
 		cmocka_unit_test(receivers_beyond_the_room_are_not_remembered),
+		cmocka_unit_test(tenants_that_come_later_are_held_to_it_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
