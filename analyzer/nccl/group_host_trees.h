@@ -5,7 +5,7 @@
 #include "operation_tracks.h"
 
 /*
- * NCCL's trees between hosts that have several ranks each (section 7.3 of its wire format): hosts in the order of their
+ * NCCL's trees between hosts that have several ranks each (docs/nccl.md, Trees): hosts in the order of their
  * ranks are the nodes. Of a host one process has the connections to its parent, and it or another one those to its
  * children. Which connections are of one channel nothing tells but messages: sums go on when they have come in, and all are
  * as long. Nothing passes over connections that a job has, but does not use: these are left out.

@@ -6,8 +6,7 @@
 /*
  * A ring of hosts, or of their sites, where several ranks of each send so that nobody knows who receives. Trees have
  * connections between the same hosts: those that nothing goes over are no part of it, and of the others those that have a
- * ring's slices are, where the rest has none (section 6.3 of NCCL's wire format: only a ring's receiver offers two
- * steps).
+ * ring's slices are, where the rest has none: only a ring's receiver offers two steps.
  *
  * `edges`: of one rail. Those of the ring come to the front and edges->count is how many these are, 0 if there is none;
  * ends are the rail's. *ring is for the caller to free. 0, -ENOENT: they form none, and -ENOMEM.

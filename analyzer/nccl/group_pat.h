@@ -6,7 +6,7 @@
 #include "operation_tracks.h"
 
 /*
- * The connections of PAT, NCCL's all-gather and reduce-scatter over powers of two (nccl-wire.md, section 7.1): of processes
+ * The connections of PAT, NCCL's all-gather and reduce-scatter over powers of two (docs/nccl.md, PAT): of processes
  * whose ranks are known, one of each node. Reduce-scatter goes from each rank to those 1, 2, 4 .. further on, all-gather to
  * those as far back; the distances of one of them at least are all there, of the other all or none, on as many channels.
  * The ring has connections to the next rank on its channels, maybe more; those of NCCL's trees are among these. All

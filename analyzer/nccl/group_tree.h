@@ -7,7 +7,7 @@
 #include "operation_tracks.h"
 
 /*
- * The trees of an all-reduce that the connections of one component form: nccl-wire.md, section 7.3. Connections go both ways
+ * The trees of an all-reduce that the connections of one component form: docs/nccl.md, Trees. Connections go both ways
  * between every two neighbours, as many one way as the other. NCCL has two trees, each on half of the channels; by the ranks
  * of the members they are those of its rule, and messages must not tell otherwise. If the connections are no more than one
  * tree, and ranks do not tell, then messages must: sums go up before results come down.

@@ -3,7 +3,7 @@
 #include "operation_list.h"
 
 /*
- * All-gather and reduce-scatter by PAT, one channel at a time (nccl-wire.md, sections 7.1 and 7.6). Block s of a rank is
+ * All-gather and reduce-scatter by PAT, one channel at a time (docs/nccl.md, PAT). Block s of a rank is
  * that of the member s ranks away; it goes there in steps of the bits of s: of an all-gather from the highest one on,
  * towards lower ranks, of a reduce-scatter from the lowest one on, towards higher ones. So the connection for bit i
  * carries the blocks whose lowest bit that is, and that for the highest bit one: the size that was given to NCCL. Members

@@ -12,7 +12,7 @@
 #include "suspects_parts.h"
 
 /*
- * CNPs in the name of a connection's receiver: ib-wire.md 5.5 has one for each marked packet, an adapter may repeat it, and
+ * CNPs in the name of a connection's receiver (docs/findings.md): one for each marked packet, an adapter may repeat it, and
  * eight for each packet are more than any does. Expected counts are worked out by hand from that.
  */
 

@@ -15,7 +15,7 @@ enum { FOUND_MAX = 16 };
 struct follow {
 	struct ft_nccl_qps *qps;
 	struct ft_nccl_connections *connections;
-	struct ft_nccl_kept kept; /* by follow_end() */
+	struct ft_nccl_kept kept; /* by follow_keep() */
 	struct ft_nccl_found found[FOUND_MAX];
 	unsigned found_count, contact_count;
 	uint64_t frame;

@@ -7,7 +7,7 @@
 
 #include "groups_fixture.h"
 
-/* All-gathers and reduce-scatters by PAT, nccl-wire.md, sections 7.1 and 7.6, worked out by hand. */
+/* All-gathers and reduce-scatters by PAT (docs/nccl.md), worked out by hand. */
 
 enum { UNIT = 1000, ROUNDS = 6, RANKS_MOST = 5 };
 

@@ -8,7 +8,7 @@
 #include "group_tree_shape.h"
 #include "groups_fixture.h"
 
-/* Trees that connections form, by nccl-wire.md, section 7.3, worked out by hand. */
+/* Trees that connections form (docs/nccl.md), worked out by hand. */
 
 enum { NODES = 8, NO = -1 /* parent */ };
 

@@ -9,7 +9,7 @@
 #include "turn_order.h"
 
 /*
- * Queue pairs that take turns (nccl-wire.md 2.4, splitting off: message i goes over queue pair i mod Q). Messages are written
+ * Queue pairs that take turns (NCCL_IB_SPLIT_DATA_ON_QPS=0: message i goes over queue pair i mod Q). Messages are written
  * down by how many requests each was asked for, `.` where that is not known; those of a queue pair likewise, `|` where a hole
  * in what was seen begins, after `?` if the first ones may be missing.
  */
