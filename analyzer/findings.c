@@ -7,7 +7,13 @@
 
 #include <openssl/evp.h>
 
-enum { FIRST_ROOM = 64, ID_BYTES = 8, SUBJECT_TEXT = 512 };
+enum {
+	FIRST_ROOM = 64,
+	ID_BYTES = 8,
+	LONG_NAME =
+		255, /* bytes of a host's name in a tapmap; in a topology file it may be longer */
+	SUBJECT_TEXT = 1024, /* has room for two of them, and all else */
+};
 
 int ft_findings_init(struct ft_findings *findings, uint32_t limit)
 {
@@ -27,11 +33,6 @@ void ft_findings_free(struct ft_findings *findings)
 	*findings = (struct ft_findings){ 0 };
 }
 
-static const char *name_of(const struct ft_subject_end *end)
-{
-	return end->host != NULL ? end->host : end->address;
-}
-
 void ft_finding_hash(const char *text, char id[24])
 {
 	static const char digits[] = "0123456789abcdef";
@@ -47,15 +48,26 @@ void ft_finding_hash(const char *text, char id[24])
 	id[2 * ID_BYTES] = '\0';
 }
 
+/* What an end is known by; a digest of it where it is too long to be hashed with the rest. */
+static const char *name_of(const struct ft_subject_end *end, char digest[24])
+{
+	const char *name = end->host != NULL ? end->host : end->address;
+
+	if (strlen(name) <= LONG_NAME)
+		return name;
+	ft_finding_hash(name, digest);
+	return digest;
+}
+
 void ft_finding_id(enum ft_rule rule, const struct ft_subject *subject, char id[24])
 {
-	char text[SUBJECT_TEXT];
+	char text[SUBJECT_TEXT], src[24], dst[24];
 	char vni[16] = "";
 
 	if (subject->has_vni)
 		snprintf(vni, sizeof vni, "%u", subject->vni);
 	snprintf(text, sizeof text, "%s\n%s\n%s\n0x%04x\n%u\n%s", ft_rule_text(rule)->name,
-		 name_of(&subject->src), name_of(&subject->dst), subject->pkey & 0x7fffu,
+		 name_of(&subject->src, src), name_of(&subject->dst, dst), subject->pkey & 0x7fffu,
 		 subject->vlan, vni);
 	ft_finding_hash(text, id);
 }

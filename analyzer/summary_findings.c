@@ -1,7 +1,6 @@
 #include "summary_parts.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 #include "searches.h"
 #include "wording.h"
 
-enum { EVIDENCE_SENTENCES = 4, COTENANCIES = 256, ID_TEXT = 512 };
+enum { EVIDENCE_SENTENCES = 4, COTENANCIES = 256 };
 
 #define STALE_CERTAINTY 0.3
 
@@ -166,7 +165,6 @@ static struct ft_report_finding map_row(struct ft_summary *summary, enum ft_rule
 					const char *subject)
 {
 	const char **sentences = ft_summary_take(summary, 1, sizeof *sentences);
-	char text[ID_TEXT];
 	struct ft_report_finding row = {
 		.rule = ft_rule_text(rule)->name,
 		.severity = (uint8_t)ft_rule_text(rule)->severity,
@@ -177,8 +175,7 @@ static struct ft_report_finding map_row(struct ft_summary *summary, enum ft_rule
 		.evidence = sentences,
 	};
 
-	snprintf(text, sizeof text, "%s\n%s", row.rule, subject);
-	ft_finding_hash(text, row.id);
+	ft_finding_hash(ft_words(summary->words, "%s\n%s", row.rule, subject), row.id);
 	return row;
 }
 

@@ -3,6 +3,7 @@
 import collections
 import functools
 import json
+import re
 import tempfile
 import unittest
 from pathlib import Path
@@ -184,6 +185,25 @@ class Tenants(unittest.TestCase):
             self.assertEqual(len(run.complaints()), 1, run)
             self.assertIn(truth["capture"], run.complaints()[0])
             self.assertEqual(run.json()["capture"]["frames"], truth["frames"])
+
+
+class LongNames(unittest.TestCase):
+    def test_no_name_is_so_long_that_two_findings_become_one(self):
+        """A name has up to 255 bytes, and a finding two of them; its id stands for P_Key, VLAN and leaf as well."""
+        for name, audited in (("tenants-ib", "tenants-ib"), ("cotenancy-bad", "tenants-cotenancy")):
+            text = (FOLDER / (name + ".map.json")).read_text()
+            known = re.findall(r'"(gpu\d+|red|green|blue|leaf\d)"', text)
+            self.assertGreater(len(set(known)), 4)
+            for word in set(known):
+                text = text.replace('"%s"' % word, '"%s"' % word.rjust(255, "x"))
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "long.map.json"
+                path.write_text(text)
+                long, short = [fabtap("audit", "-m", rules, "--json", audited + ".pcap", cwd=FOLDER).json()["findings"]
+                               for rules in (path, name + ".map.json")]
+            self.assertEqual(len({finding["id"] for finding in long}), len(short))
+            self.assertEqual(sorted((row["rule"], row["packets"]) for row in long),
+                             sorted((row["rule"], row["packets"]) for row in short))
 
 
 class Damaged(unittest.TestCase):

@@ -89,6 +89,41 @@ static void vlan_and_vni_tell_subjects_apart(void **state)
 	same_id(&vlan, &vni, false);
 }
 
+/* A tapmap's names have up to 255 bytes, those of topology files any number: what comes behind them counts all the same. */
+static void long_names_leave_no_part_of_the_subject_out(void **state)
+{
+	static const size_t lengths[] = { 200, 255, 256, 600 };
+	char src[601], dst[601], other[601];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+		struct ft_subject a = subject_of(src, "lid:1"), b;
+
+		memset(src, 's', sizeof src);
+		memset(dst, 'd', sizeof dst);
+		src[lengths[i]] = dst[lengths[i]] = '\0';
+		memcpy(other, dst, sizeof other);
+		other[lengths[i] - 1] = 'e';
+		a.dst.host = dst;
+		b = a;
+		same_id(&a, &b, true);
+		b.dst.host = other;
+		same_id(&a, &b, false);
+		b = a;
+		b.src.host = other;
+		same_id(&a, &b, false);
+		b = a;
+		b.pkey = 0x8002;
+		same_id(&a, &b, false);
+		b = a;
+		b.vlan = 7;
+		same_id(&a, &b, false);
+		b = a;
+		b.has_vni = true;
+		same_id(&a, &b, false);
+	}
+}
+
 static void frames_are_counted_and_the_first_ones_kept(void **state)
 {
 	struct ft_findings findings;
@@ -120,6 +155,28 @@ static void frames_are_counted_and_the_first_ones_kept(void **state)
 	ft_findings_free(&findings);
 }
 
+static void times_are_the_first_and_the_last_and_each_queue_pair_is_named_once(void **state)
+{
+	static const struct {
+		uint64_t ts_ns;
+		uint32_t dest_qp;
+	} rows[] = { { 200, 7 },       { 300, 9 }, { FT_TS_UNKNOWN, 7 },
+		     { 250, FT_NONE }, { 100, 9 }, { 150, 7 } };
+	struct ft_finding finding = { .first_ts_ns = FT_TS_UNKNOWN, .last_ts_ns = FT_TS_UNKNOWN };
+
+	(void)state;
+	for (uint64_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_frame frame = { .ts_ns = rows[i].ts_ns, .number = i + 1 };
+
+		assert_true(ft_finding_add(&finding, &frame, rows[i].dest_qp));
+	}
+	assert_int_equal(finding.first_ts_ns, 100);
+	assert_int_equal(finding.last_ts_ns, 300);
+	assert_int_equal(finding.dest_qp_count, 2);
+	assert_int_equal(finding.dest_qps[0], 7);
+	assert_int_equal(finding.dest_qps[1], 9);
+}
+
 static void beyond_the_limit_no_finding_is_made(void **state)
 {
 	struct ft_findings findings;
@@ -147,7 +204,10 @@ int main(void)
 		cmocka_unit_test(an_undeclared_end_is_known_by_its_address),
 		cmocka_unit_test(the_membership_bit_is_not_part_of_the_subject),
 		cmocka_unit_test(vlan_and_vni_tell_subjects_apart),
+		cmocka_unit_test(long_names_leave_no_part_of_the_subject_out),
 		cmocka_unit_test(frames_are_counted_and_the_first_ones_kept),
+		cmocka_unit_test(
+			times_are_the_first_and_the_last_and_each_queue_pair_is_named_once),
 		cmocka_unit_test(beyond_the_limit_no_finding_is_made),
 	};
 
