@@ -136,7 +136,7 @@ static size_t character(const char *text, const char *end)
 	return length;
 }
 
-static void clean(char *text, size_t length)
+void ft_text_clean(char *text, size_t length)
 {
 	for (char *at = text; at < text + length;) {
 		size_t taken = character(at, text + length);
@@ -153,7 +153,7 @@ const char *ft_builder_name(struct ft_builder *builder, const char *text, size_t
 
 	builder->out_of_memory |= copy == NULL;
 	if (copy != NULL)
-		clean(copy, length);
+		ft_text_clean(copy, length);
 	return copy;
 }
 
@@ -192,7 +192,7 @@ void ft_diagnose(struct ft_builder *builder, enum ft_diagnostic_severity severit
 	va_start(arguments, format);
 	vsnprintf(diagnostic->text, sizeof diagnostic->text, format, arguments);
 	va_end(arguments);
-	clean(diagnostic->text, strlen(diagnostic->text));
+	ft_text_clean(diagnostic->text, strlen(diagnostic->text));
 }
 
 static void insert(struct ft_builder *builder, struct ft_keys *index, const void *key,

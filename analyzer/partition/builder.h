@@ -39,6 +39,9 @@ struct ft_declared *ft_builder_finish(struct ft_builder *builder);
 /* Text copied into the map; NULL (and out_of_memory) if there is no room. */
 const char *ft_builder_text(struct ft_builder *builder, const char *text, size_t length);
 
+/* Each byte that is in no character of UTF-8, or in a control character, becomes '?'. In place; no NUL is needed behind it. */
+void ft_text_clean(char *text, size_t length);
+
 /* The same for text of unknown origin: control bytes and what is not UTF-8 become '?'. */
 const char *ft_builder_name(struct ft_builder *builder, const char *text, size_t length);
 

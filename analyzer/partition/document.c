@@ -7,6 +7,8 @@
 #include <partition/moment.h>
 #include <partition/show.h>
 
+#include "builder.h"
+
 json_t *ft_json_text(const char *text)
 {
 	json_t *string;
@@ -20,8 +22,7 @@ json_t *ft_json_text(const char *text)
 	copy = strdup(text);
 	if (copy == NULL)
 		return NULL;
-	for (char *at = copy; *at != '\0'; at++)
-		*at = (*at & 0x80) != 0 ? '?' : *at;
+	ft_text_clean(copy, strlen(copy));
 	string = json_string(copy);
 	free(copy);
 	return string;

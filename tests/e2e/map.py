@@ -122,6 +122,26 @@ class Hidden(WithFolder):
             self.assertEqual((self.ESCAPED in told, set(self.HIDDEN) & set(told)), (True, set()), told)
 
 
+class Long(WithFolder):
+    NAME = "r" + "\u00e9" * 100  # 201 bytes, so that a cut at an even one is in the midst of a character
+
+    def test_what_is_cut_of_a_name_spoils_only_the_place_of_the_cut(self):
+        path = self.folder / "long.json"
+        path.write_text((TENANTS / "tenants-ib.map.json").read_text().replace('"gpu01"', json.dumps(self.NAME)), encoding="utf-8")
+        texts = [row["text"] for row in fabtap("map", "lint", "--json", path).json()["diagnostics"]]
+        self.assertTrue(any(text.startswith(self.NAME[:30]) for text in texts), texts)
+
+    def test_the_reason_of_an_answer_has_names_whole(self):
+        path = self.folder / "long.json"
+        path.write_text(json.dumps(two_tenants(["b", "a"])).replace('"red"', json.dumps(self.NAME)), encoding="utf-8")
+        answer = fabtap("map", "ask", "--json", "--pair", "a", "b", path).json()
+        self.assertEqual(answer["because"], "both are members of 0x0002")
+        segments = in_segments("ip", ("red", {"ip": "10.1.3.3"}), ("green", {"ip": "10.1.4.4"}))
+        path.write_text(json.dumps(segments).replace('"red"', json.dumps(self.NAME)), encoding="utf-8")
+        answer = fabtap("map", "ask", "--json", "--pair", "a", "b", path).json()
+        self.assertEqual(answer["because"], self.NAME + " to green, and no exception permits it")
+
+
 class Owners(WithFolder):
     """A port that a keyword stands for is nobody's by that; one that is listed is its tenant's."""
 

@@ -92,7 +92,7 @@ struct ft_talk {
 	bool grace;    /* not allowed, but excused by the grace of an interval that just ended */
 	uint16_t base; /* by this one; 0 if none */
 	const char *exception; /* id that permits the crossing; NULL: none needed or none there */
-	char because[160];     /* a few words, never empty */
+	char because[640];     /* a few words, never empty: has room for two names of 255 bytes */
 };
 
 /*
