@@ -368,6 +368,66 @@ static void what_nobody_known_had_asked_for_is_kept_apart(void **state)
 	assert_int_equal(ft_details_unclaimed(details, 1)->messages[FT_MESSAGE_READ], 1);
 }
 
+/* So many packets of record 2 that passed before, or are another life's; the last one completes a SEND. */
+static void withhold(unsigned packets, uint32_t bytes)
+{
+	struct ft_step step = { .what = FT_STEP_WITHHELD | FT_STEP_RETRANSMITTED };
+
+	for (unsigned i = 0; i < packets; i++) {
+		if (i == packets - 1) {
+			step.what |= FT_STEP_MESSAGE;
+			step.message_kind = FT_MESSAGE_SEND;
+			step.message_bytes = bytes;
+			step.message_flow = 2;
+		}
+		count(2, packet(10 + i, WRITE_ONLY, i), step);
+	}
+}
+
+static void what_may_be_another_life_counts_when_it_is_told(void **state)
+{
+	const struct ft_step sent = { .what = FT_STEP_MESSAGE,
+				      .message_kind = FT_MESSAGE_SEND,
+				      .message_bytes = 500,
+				      .message_flow = 2 };
+	const struct ft_detail *detail = count(2, packet(1, WRITE_ONLY, 1), sent);
+
+	(void)state;
+	withhold(3, 20);
+	assert_int_equal(ft_details_withheld(details, 2), 3);
+	assert_int_equal(ft_details_withheld(details, 1), 0);
+	assert_int_equal(detail->messages[FT_MESSAGE_SEND], 1);
+	assert_int_equal(detail->retransmitted, 0);
+	/* they were new: their message counts beside the one before */
+	ft_details_tell(details, 2, false);
+	assert_int_equal(detail->messages[FT_MESSAGE_SEND], 2);
+	assert_int_equal(detail->sizes.least, 20);
+	assert_int_equal(detail->sizes.most, 500);
+	assert_int_equal(detail->retransmitted, 0);
+	assert_int_equal(ft_details_withheld(details, 2), 0);
+	/* others were sent again: no message */
+	withhold(4, 7);
+	assert_int_equal(ft_details_withheld(details, 2), 4);
+	ft_details_tell(details, 2, true);
+	ft_details_tell(details, 2, true);
+	assert_int_equal(detail->retransmitted, 4);
+	assert_int_equal(detail->messages[FT_MESSAGE_SEND], 2);
+	assert_int_equal(detail->sizes.least, 20);
+	assert_int_equal(ft_details_withheld(details, 2), 0);
+}
+
+/* Where no packet was judged, it is not known whose they are. */
+static void the_ends_are_nobody_before_a_verdict(void **state)
+{
+	const struct ft_detail *detail = count(1, packet(1, WRITE_ONLY, 1), (struct ft_step){ 0 });
+
+	(void)state;
+	assert_int_equal(detail->src_endpoint, FT_DETAIL_NOBODY);
+	assert_int_equal(detail->src_tenant, FT_DETAIL_NOBODY);
+	assert_int_equal(detail->dst_endpoint, FT_DETAIL_NOBODY);
+	assert_int_equal(detail->dst_tenant, FT_DETAIL_NOBODY);
+}
+
 static void a_cut_packet_tells_its_p_key_and_transport(void **state)
 {
 	struct ft_observed cut = packet(1, 0, 0);
@@ -427,6 +487,8 @@ int main(void)
 		EACH(what_is_about_an_unknown_record_goes_nowhere),
 		EACH(a_cleared_record_begins_anew),
 		EACH(what_nobody_known_had_asked_for_is_kept_apart),
+		EACH(what_may_be_another_life_counts_when_it_is_told),
+		EACH(the_ends_are_nobody_before_a_verdict),
 		EACH(a_cut_packet_tells_its_p_key_and_transport),
 		EACH(the_ends_are_those_of_the_first_verdict),
 	};
