@@ -251,6 +251,11 @@ static void what_a_packet_proves_goes_to_the_record_it_is_about(void **state)
 	assert_int_equal(here->mirror_lost, 5);
 	assert_int_equal(here->rtts.kinds, 1);
 	assert_int_equal(here->rtts.least, 1500);
+	/* and another one adds to it */
+	count(1, packet(2, 0x10, 2), step);
+	assert_int_equal(there->messages[FT_MESSAGE_READ], 2);
+	assert_int_equal(there->mirror_lost, 6);
+	assert_int_equal(here->mirror_lost, 10);
 }
 
 static void an_atomic_operation_is_on_eight_bytes(void **state)
