@@ -39,16 +39,28 @@ static const char *tenant_name(const struct ft_tenants *set)
 	return tenant == FT_NONE ? "several tenants" : set->map->declared->tenants[tenant].name;
 }
 
+/* What no exception would mend of a base: true if there is nothing else to say of it. */
+static bool explain_membership(const struct ft_case *frame, int64_t ts_ns, struct ft_talk *talk)
+{
+	const struct ft_map *map = frame->map;
+	unsigned own = ft_map_membership(map, frame->src, frame->base, ts_ns, NULL);
+	unsigned other = ft_map_membership(map, frame->dst, frame->base, ts_ns, NULL);
+
+	if (other != 0 && ((own | other) & FT_FULL) == 0)
+		snprintf(talk->because, sizeof talk->because, "both are limited members of 0x%04x",
+			 frame->base);
+	return other == 0 || ((own | other) & FT_FULL) == 0;
+}
+
 /* Rules whose meaning for two endpoints needs words of its own; the others do not arise in what both are members of. */
-static void explain(const struct ft_case *frame, const struct ft_ruling *ruling,
+static void explain(const struct ft_case *frame, const struct ft_ruling *ruling, int64_t ts_ns,
 		    struct ft_talk *talk)
 {
 	bool crossing = (ruling->rules & 1u << FT_RULE_TENANT_CROSSING) != 0;
 
-	if ((ruling->rules & 1u << FT_RULE_PKEY_LIMITED_TO_LIMITED) != 0)
-		snprintf(talk->because, sizeof talk->because, "both are limited members of 0x%04x",
-			 frame->base);
-	else if (crossing && frame->by_pkey)
+	if (frame->by_pkey && explain_membership(frame, ts_ns, talk))
+		return;
+	if (crossing && frame->by_pkey)
 		snprintf(talk->because, sizeof talk->because,
 			 "%s to %s over 0x%04x, and no exception permits it",
 			 tenant_name(&ruling->src), tenant_name(&ruling->dst), frame->base);
@@ -89,13 +101,6 @@ static void excuse(const struct ft_case *frame, struct ft_talk *talk)
 		 (long long)(frame->map->declared->grace_ns / 1000000));
 }
 
-/* Of a base that the receiver is no member of there is nothing to say but that it is not in common. */
-static bool in_common(const struct ft_case *frame, int64_t ts_ns)
-{
-	return !frame->by_pkey ||
-	       ft_map_membership(frame->map, frame->dst, frame->base, ts_ns, NULL) != 0;
-}
-
 static bool try_frame(const struct ft_case *frame, int64_t ts_ns, struct ft_talk *talk)
 {
 	/* which VLAN or VNI an untagged frame would be seen in is not asked */
@@ -110,8 +115,8 @@ static bool try_frame(const struct ft_case *frame, int64_t ts_ns, struct ft_talk
 	}
 	if (!talk->grace && frame->by_pkey && ft_case_in_grace(frame, ts_ns))
 		excuse(frame, talk);
-	if (talk->because[0] == '\0' && in_common(frame, ts_ns))
-		explain(frame, &ruling, talk);
+	if (talk->because[0] == '\0')
+		explain(frame, &ruling, ts_ns, talk);
 	return false;
 }
 

@@ -141,6 +141,32 @@ static void who_has_no_partition_in_common_is_told_so(void **state)
 	ft_map_destroy(map);
 }
 
+/* The usual fabric: everybody is a limited member of the default partition, so that all reach its managers alone. */
+static const struct ft_declared managed = {
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "green", .class = FT_CUSTOMER },
+		{ .name = "mgmt", .class = FT_MANAGEMENT }),
+	PORTS(IB_PORT("r", 1), IB_PORT("g", 2), IB_PORT("r2", 3), IB_PORT("admin", 4)),
+	PARTITIONS({ .base = 0x7fff, .tenant = 2, ALWAYS(EVERYONE(FT_LIMITED), FULL("admin")) },
+		   { .base = 1, .tenant = RED, ALWAYS(FULL("r")) },
+		   { .base = 2, .tenant = GREEN, ALWAYS(FULL("g")) },
+		   { .base = 3, .tenant = RED, ALWAYS(FULL("r2")) }),
+};
+
+static void the_default_partition_is_no_reason_for_two_limited_members(void **state)
+{
+	struct ft_map *map = compiled(&managed);
+	struct ft_talk talk;
+
+	(void)state;
+	ft_map_may_talk(map, 0, 1, 0, &talk);
+	assert_string_equal(talk.because, "both are limited members of 0x7fff");
+	ft_map_may_talk(map, 0, 2, 0, &talk);
+	assert_string_equal(talk.because, "both are limited members of 0x7fff");
+	ft_map_may_talk(map, 0, 3, 0, &talk);
+	assert_string_equal(talk.because, "red to mgmt over 0x7fff, and no exception permits it");
+	ft_map_destroy(map);
+}
+
 static const struct ft_declared pod = {
 	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "green", .class = FT_CUSTOMER },
 		{ .name = "store", .class = FT_SHARED }),
@@ -244,6 +270,7 @@ int main(void)
 		cmocka_unit_test(entries_are_those_in_force),
 		cmocka_unit_test(who_may_talk),
 		cmocka_unit_test(who_has_no_partition_in_common_is_told_so),
+		cmocka_unit_test(the_default_partition_is_no_reason_for_two_limited_members),
 		cmocka_unit_test(segments_answer_too),
 		cmocka_unit_test(a_vlan_may_let_two_talk),
 	};
