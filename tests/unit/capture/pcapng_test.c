@@ -524,10 +524,22 @@ static void options_that_run_over_are_counted(void **state)
 	put32(&b, 9);
 	end_block(&b, begin);
 	put_enhanced(&b, 0, 1, 4, 4, 1);
+	/* those of a packet, too: the frame stays, and what stands before them is believed */
+	begin = begin_block(&b, 6);
+	put_fill(&b, 0, 12);
+	put32(&b, 4);
+	put32(&b, 4);
+	put_fill(&b, 9, 4);
+	put_option(&b, 2, (uint8_t[]){ 1, 0, 0, 0 }, 4); /* inbound */
+	put16(&b, 1);
+	put16(&b, 5);
+	put32(&b, 0);
+	end_block(&b, begin);
 	r = read_building(&b);
-	assert_int_equal(r.count, 1);
+	assert_int_equal(r.count, 2);
 	assert_int_equal(r.frames[0].ts_ns, 1000);
-	assert_int_equal(r.input.odd_records, 1);
+	assert_int_equal(r.frames[1].direction, 1);
+	assert_int_equal(r.input.odd_records, 2);
 }
 
 static void put_drops(struct building *building, uint32_t interface, uint64_t by_interface,
