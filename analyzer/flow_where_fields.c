@@ -191,11 +191,19 @@ static bool host_exists(const struct ft_where_value *value, const struct ft_map 
 	return strcmp(value->text, "unknown") == 0;
 }
 
+/* Those about the map, or a tenant, are no packet's. */
+static bool is_of_packets(unsigned rule)
+{
+	return rule != FT_RULE_MAP_FAIL_OPEN && rule != FT_RULE_TENANT_COTENANCY &&
+	       rule != FT_RULE_TENANT_QUOTA;
+}
+
 static bool rule_exists(const struct ft_where_value *value, const struct ft_map *map)
 {
 	(void)map;
 	for (unsigned rule = 0; rule < FT_RULES + FT_FRAMING_RULES; rule++)
-		if (is_rule(value->text, ft_rule_text((enum ft_rule)rule)->name))
+		if (is_of_packets(rule) &&
+		    is_rule(value->text, ft_rule_text((enum ft_rule)rule)->name))
 			return true;
 	return false;
 }
@@ -214,8 +222,8 @@ static const struct ft_where_field fields[] = {
 	  false },
 	{ "qp", "a queue pair, 24 bits", 0xffffff, read_number, holds_qp, NULL, false },
 	{ "pkey", "a P_Key, 16 bits", UINT16_MAX, read_number, holds_pkey, NULL, false },
-	{ "rule", "a rule of flows, or a family of them like spoof.*", 0, read_text, holds_rule,
-	  rule_exists, false },
+	{ "rule", "a rule that packets break, or a family of such like spoof.*", 0, read_text,
+	  holds_rule, rule_exists, false },
 	{ "verdict", "allowed, violated or unknown", 0, read_text, holds_verdict, verdict_exists,
 	  false },
 	{ "vlan", "a VLAN, or 0 for untagged", 4095, read_number, holds_vlan, NULL, false },

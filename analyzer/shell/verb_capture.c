@@ -32,7 +32,8 @@ static const char usage[] =
 	"      --pkey P_KEY       ... with this P_Key base\n"
 	"      --qp N             ... to this queue pair\n"
 	"      --address A        ... from or to this address, prefix, or lid:N\n"
-	"      --rule NAME        ... that break this rule, or one of spoof.* (with -m)\n"
+	"      --rule NAME        ... that break this rule, or one of spoof.* (with -m);\n"
+	"                         not nccl.*, nor what is about the map or a tenant's quota\n"
 	"                         several values, A,B: any of them; several options: all\n"
 	"      --json             the account as JSON, on standard output\n" FT_JOB_USAGE "\n"
 	"With a map the rules that a frame breaks stand in its comment. -c counts frames that "
@@ -233,6 +234,10 @@ static enum ft_exit check_choice(const struct capture *capture)
 {
 	struct ft_flow_complaint complaint;
 
+	if (capture->line.choice.nccl)
+		return ft_usage_error(&ft_verb_capture,
+				      "--rule nccl.*: capture does not follow NCCL; audit -w keeps "
+				      "the frames of its findings");
 	if (ft_flow_choice_check(&capture->line.choice, capture->line.job.map, &complaint) == 0)
 		return FT_EXIT_CLEAN;
 	return ft_usage_error(&ft_verb_capture, "--%s", complaint.text);

@@ -99,6 +99,16 @@ class Chosen(WithFolder):
         self.keeps(CASES[0], ("--rule", "pkey.undeclared,pkey.invalid"),
                    lambda packet: breaks(packet, "pkey.undeclared", "pkey.invalid"))
 
+    def test_a_rule_by_which_no_frame_would_ever_be_kept_is_refused(self):
+        capture, rules = [TENANTS / name for name in CASES[0]]
+        kept = self.folder / "kept.pcapng"
+        for rule in ("tenant.quota", "tenant.cotenancy", "map.fail-open", "map.*", "spoof.second-sender", "nccl.replay", "nccl.*"):
+            run = fabtap("capture", "-m", rules, "--rule", rule, "-w", kept, capture)
+            self.assertEqual((run.status, kept.exists()), (FAILED, False), rule)
+            self.assertRegex(run.complaints()[0], r"--rule", rule)
+            if not rule.startswith("nccl."):
+                self.assertEqual(fabtap("flows", "-m", rules, "--where", "rule=" + rule, capture).status, FAILED, rule)
+
     def test_what_needs_a_map_says_so(self):
         for options in (("--tenant", "red"), ("--rule", "tenant.*")):
             run = fabtap("capture", *options, "-w", self.folder / "kept.pcapng", TENANTS / CASES[0][0])
