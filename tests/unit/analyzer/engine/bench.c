@@ -28,7 +28,7 @@ const struct ft_item *bench_take(struct bench *bench, const uint8_t *bytes, size
 		.captured = (uint32_t)size,
 		.original = (uint32_t)size,
 		.wire = (uint32_t)size,
-		.link_type = link_type,
+		.link_type = (uint16_t)link_type,
 		.ts_ns = ts_ns,
 		.number = ++bench->sent,
 	};
