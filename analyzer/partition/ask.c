@@ -234,7 +234,7 @@ static int answer_pair(const struct ft_map *map, const struct ft_question *quest
 		       uint32_t b, bool json, FILE *out)
 {
 	char text[FT_NOTATION_ROOM], at[FT_MOMENT_ROOM];
-	struct ft_talk talk, back;
+	struct ft_talk talk = { 0 }, back = { 0 };
 
 	ft_map_may_talk_tagged(map, a, b, question->at_ns, &talk);
 	ft_map_may_talk_tagged(map, b, a, question->at_ns, &back);
