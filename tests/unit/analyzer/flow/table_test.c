@@ -225,6 +225,127 @@ static bool note(void *context, const struct ft_flow *flow)
 }
 
 /* 300 halves of 0 to 9 packets: every tenth has 9, and the last of all. */
+static void all_records_are_visited_in_order_until_told_to_stop(void **state)
+{
+	struct visited all = { .most = 64 }, three = { .most = 3 };
+	struct ft_flow_table *table;
+
+	(void)state;
+	assert_int_equal(ft_flow_table_create(&table, 1000, SEED), 0);
+	ft_flow_each(table, note, &all);
+	assert_int_equal(all.count, 0);
+	for (uint32_t number = 0; number < 50; number++)
+		touch(table, number, 1);
+	ft_flow_each(table, note, &all);
+	assert_int_equal(all.count, 50);
+	for (uint32_t i = 0; i < all.count; i++)
+		assert_int_equal(all.numbers[i], i);
+	ft_flow_each(table, note, &three);
+	assert_int_equal(three.count, 3);
+	ft_flow_table_destroy(table);
+}
+
+static void a_turned_key_is_that_of_the_other_way(void **state)
+{
+	const struct ft_flow_key key = { .src = { 1 },
+					 .dst = { 2 },
+					 .dest_qp = 3,
+					 .vni = 4,
+					 .base = 5,
+					 .vlan = 6,
+					 .by_lid = 1 };
+	const struct ft_flow_key wanted = { .src = { 2 },
+					    .dst = { 1 },
+					    .dest_qp = 3,
+					    .vni = 4,
+					    .base = 5,
+					    .vlan = 6,
+					    .by_lid = 1 };
+	const struct ft_flow_key turned = ft_flow_key_turned(&key);
+
+	(void)state;
+	assert_memory_equal(&turned, &wanted, sizeof turned);
+}
+
+static void a_record_that_comes_back_begins_anew_in_its_place(void **state)
+{
+	const struct ft_flow_key key = key_number(7);
+	struct ft_flow_table *table;
+	struct ft_flow *flow;
+	uint32_t told = 0;
+
+	(void)state;
+	assert_int_equal(ft_flow_table_create(&table, 10, SEED), 0);
+	ft_flow_on_evict(table, count_told, &told);
+	flow = touch(table, 7, 100);
+	ft_flow_renew(table, flow, 9000);
+	assert_int_equal(told, 1);
+	assert_ptr_equal(look(table, 7), flow);
+	assert_memory_equal(&flow->key, &key, sizeof key);
+	assert_int_equal(flow->packets, 0);
+	assert_int_equal(flow->last_ns, 9000);
+	assert_int_equal(ft_flow_table_stats(table).used, 1);
+	assert_int_equal(ft_flow_table_stats(table).created, 2);
+	assert_int_equal(ft_flow_table_stats(table).expired, 1);
+	assert_int_equal(ft_flow_table_stats(table).evicted, 0);
+	ft_flow_table_destroy(table);
+}
+
+/* Also where others have the same place. */
+static void a_hash_leads_to_its_record(void **state)
+{
+	enum { MANY = 5000 };
+	struct ft_flow_table *table;
+
+	(void)state;
+	assert_int_equal(ft_flow_table_create(&table, MANY, SEED), 0);
+	for (uint32_t number = 0; number < MANY; number++)
+		touch(table, number, 1);
+	for (uint32_t number = 0; number < MANY; number++) {
+		const struct ft_flow_key key = key_number(number);
+		uint32_t record = ft_flow_likely(table, ft_flow_hash(table, &key));
+
+		assert_int_equal(record, number + 1);
+		assert_int_equal(ft_flow_peek(table, ft_flow_hash(table, &key)), record);
+		assert_ptr_equal(ft_flow_confirm(table, record, &key), look(table, number));
+		assert_null(ft_flow_confirm(table, (number + 1) % MANY + 1, &key));
+		assert_null(ft_flow_confirm(table, 0, &key));
+	}
+	ft_flow_table_destroy(table);
+}
+
+/* Where the same addresses and queue pair are of several half-connections, each is found by its VLAN. */
+static void a_half_connection_is_found_by_its_vlan_where_several_share_a_key(void **state)
+{
+	enum { FIRST = 10, SEEN_TOO = 11, OTHERS = 20, NOBODYS = 30 };
+	struct ft_flow_key open = key_number(7), other, asked;
+	struct ft_flow_table *table;
+	struct ft_flow *whole, *apart;
+
+	(void)state;
+	assert_int_equal(ft_flow_table_create(&table, 10, SEED), 0);
+	open.base = FT_FLOW_ANY_BASE;
+	open.vlan = FT_FLOW_ANY_VLAN;
+	asked = open;
+	asked.base = 0x7fff;
+	asked.vlan = OTHERS;
+	assert_null(ft_flow_find_whole(table, &asked, OTHERS));
+	whole = ft_flow_find_or_create(table, &open, ft_flow_hash(table, &open), 1);
+	whole->vlan = FIRST;
+	/* one alone has all VLANs */
+	assert_ptr_equal(ft_flow_find_whole(table, &asked, OTHERS), whole);
+	other = open;
+	other.vlan = OTHERS;
+	apart = ft_flow_find_or_create(table, &other, ft_flow_hash(table, &other), 1);
+	whole->elsewhere = FT_FLOW_SHARED | FT_FLOW_SEEN | SEEN_TOO;
+	assert_ptr_equal(ft_flow_find_whole(table, &asked, FIRST), whole);
+	assert_ptr_equal(ft_flow_find_whole(table, &asked, SEEN_TOO), whole);
+	assert_ptr_equal(ft_flow_find_whole(table, &asked, FT_FLOW_ANY_VLAN), whole);
+	assert_ptr_equal(ft_flow_find_whole(table, &asked, OTHERS), apart);
+	assert_null(ft_flow_find_whole(table, &asked, NOBODYS));
+	ft_flow_table_destroy(table);
+}
+
 static void busy_records_are_visited_in_order_and_no_others(void **state)
 {
 	struct visited all = { .most = 64 }, three = { .most = 3 };
@@ -256,6 +377,11 @@ int main(void)
 		cmocka_unit_test(what_has_no_time_is_not_taken_for_silent),
 		cmocka_unit_test(ten_thousand_insertions_leave_a_table_that_finds_what_it_holds),
 		cmocka_unit_test(nothing_is_lost_while_a_table_fills),
+		cmocka_unit_test(all_records_are_visited_in_order_until_told_to_stop),
+		cmocka_unit_test(a_turned_key_is_that_of_the_other_way),
+		cmocka_unit_test(a_record_that_comes_back_begins_anew_in_its_place),
+		cmocka_unit_test(a_hash_leads_to_its_record),
+		cmocka_unit_test(a_half_connection_is_found_by_its_vlan_where_several_share_a_key),
 		cmocka_unit_test(busy_records_are_visited_in_order_and_no_others),
 	};
 
