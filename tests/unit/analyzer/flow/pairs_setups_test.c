@@ -144,6 +144,27 @@ static void the_newest_setup_of_a_queue_pair_counts(void **state)
 	wire_cut(&wire);
 }
 
+/* Numbers of queue pairs come again, for other connections. */
+static void a_setup_that_was_used_is_over_with_its_half(void **state)
+{
+	struct wire wire = wire_open(16, SEED);
+	struct ft_flow_key there = wire_key(THERE, 20), back = wire_key(BACK, 10);
+	struct ft_flow *one, *other;
+
+	(void)state;
+	ft_pairs_learn(wire.pairs, &there, &back, FT_PAIRED_CM);
+	one = wire_ask(&wire, (struct packet){ THERE, 20, 0, .psn = 5 });
+	other = wire_ask(&wire, (struct packet){ BACK, 10, 0, .psn = 9 });
+	assert_paired(&wire, one, other, FT_PAIRED_CM);
+	ft_flow_renew(wire.table, one, wire.now_ns);
+	ft_flow_renew(wire.table, other, wire.now_ns);
+	one = wire_ask(&wire, (struct packet){ THERE, 20, 0, .psn = 700000 });
+	other = wire_ask(&wire, (struct packet){ BACK, 10, 0, .psn = 3 });
+	assert_alone(one);
+	assert_alone(other);
+	wire_cut(&wire);
+}
+
 static void the_oldest_setups_make_room_for_new_ones(void **state)
 {
 	struct wire wire = wire_open(64, SEED);
@@ -179,6 +200,7 @@ int main(void)
 		cmocka_unit_test(a_setup_known_late_corrects_what_a_port_said),
 		cmocka_unit_test(a_setup_known_late_leaves_halves_that_never_entered),
 		cmocka_unit_test(the_newest_setup_of_a_queue_pair_counts),
+		cmocka_unit_test(a_setup_that_was_used_is_over_with_its_half),
 		cmocka_unit_test(the_oldest_setups_make_room_for_new_ones),
 	};
 
