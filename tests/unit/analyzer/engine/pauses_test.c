@@ -183,6 +183,64 @@ static void a_frame_without_time_pauses_nothing(void **state)
 	ft_map_destroy(map);
 }
 
+/* Segments list subnets: whose an adapter is, its port's address tells. */
+static const struct ft_declared by_subnet = {
+	.is_roce = true,
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER }),
+	PORTS(ROCE_PORT("r1", 10, 1, 0, 1), ROCE_PORT("b1", 10, 2, 0, 1),
+	      { .host = "mute", .has_mac = true, .mac = R2 }),
+	SEGMENTS({ .name = "r", .tenant = RED, ALWAYS(NET(10, 1, 0, 0, 24)) },
+		 { .name = "b", .tenant = BLUE, ALWAYS(NET(10, 2, 0, 0, 24)) }),
+};
+
+static void an_adapter_is_its_ports_tenants_by_the_address_of_that(void **state)
+{
+	struct ft_map *map = compiled(&by_subnet);
+	struct ft_pauses pauses;
+
+	(void)state;
+	assert_int_equal(ft_pauses_init(&pauses, map, 100), 0);
+	show(&pauses, &(struct frame){ R1, 0, PAUSE, 0, { 1000 } });
+	show(&pauses, &(struct frame){ B1, 0, PAUSE, 0, { 500 } });
+	show(&pauses, &(struct frame){ R2, 0, PAUSE, 0, { 7 } }); /* of a port without an address */
+	assert_int_equal(ft_pauses_ns(&pauses, RED), 5120);
+	assert_int_equal(ft_pauses_ns(&pauses, BLUE), 2560);
+	ft_pauses_free(&pauses);
+	ft_map_destroy(map);
+}
+
+/* The pod with another tenant, whose is r2. */
+static const struct ft_declared grown = {
+	.is_roce = true,
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER },
+		{ .name = "green", .class = FT_CUSTOMER }),
+	PORTS(ROCE_PORT("r1", 10, 1, 0, 1), ROCE_PORT("r2", 10, 1, 0, 2),
+	      ROCE_PORT("b1", 10, 2, 0, 1)),
+	PARTITIONS({ .base = 1, .tenant = RED, ALWAYS(FULL("r1")) },
+		   { .base = 2, .tenant = BLUE, ALWAYS(FULL("b1")) },
+		   { .base = 3, .tenant = 2, ALWAYS(FULL("r2")) }),
+};
+
+static void a_tenant_of_a_new_map_begins_with_nothing(void **state)
+{
+	enum { GREEN = 2 };
+	struct ft_map *map = compiled(&pod), *next = compiled(&grown);
+	struct ft_pauses pauses;
+
+	(void)state;
+	assert_int_equal(ft_pauses_init(&pauses, map, 100), 0);
+	show(&pauses, &(struct frame){ R1, 0, PAUSE, 0, { 1000 } });
+	assert_int_equal(ft_pauses_change_map(&pauses, next), 0);
+	assert_int_equal(ft_pauses_ns(&pauses, RED), 5120);
+	assert_int_equal(ft_pauses_ns(&pauses, GREEN), 0);
+	show(&pauses, &(struct frame){ R2, 9000, PAUSE, 0, { 500 } });
+	assert_int_equal(ft_pauses_ns(&pauses, RED), 5120);
+	assert_int_equal(ft_pauses_ns(&pauses, GREEN), 2560);
+	ft_pauses_free(&pauses);
+	ft_map_destroy(next);
+	ft_map_destroy(map);
+}
+
 /* Forged source addresses take up the places; those that had one keep it. */
 static void more_adapters_than_places_are_not_counted(void **state)
 {
@@ -213,6 +271,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pauses_are_held_against_who_could_not_take_more),
 		cmocka_unit_test(a_frame_without_time_pauses_nothing),
+		cmocka_unit_test(an_adapter_is_its_ports_tenants_by_the_address_of_that),
+		cmocka_unit_test(a_tenant_of_a_new_map_begins_with_nothing),
 		cmocka_unit_test(more_adapters_than_places_are_not_counted),
 	};
 
