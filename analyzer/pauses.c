@@ -18,7 +18,9 @@ enum {
 struct ft_pause {
 	uint8_t mac[6];
 	bool used;
-	uint32_t tenant;               /* FT_NONE: none */
+	uint32_t tenant;          /* FT_NONE: none; by this map, from .. up to .. */
+	const struct ft_map *map; /* NULL: not asked yet */
+	int64_t since_ns, before_ns;
 	uint64_t from_ns;              /* of its newest frame: time before that is counted */
 	uint64_t until_ns[PRIORITIES]; /* of the pauses in force then; no later than that: none */
 };
@@ -81,7 +83,19 @@ static uint32_t tenant_of(const struct ft_pauses *pauses, const uint8_t mac[6], 
 	return verdict.src.tenant;
 }
 
-static struct ft_pause *sender_of(struct ft_pauses *pauses, const uint8_t mac[6], uint64_t ts_ns)
+/* Ports change hands, by the map's intervals and with another map. */
+static void ask_whose(const struct ft_pauses *pauses, struct ft_pause *sender, uint64_t ts_ns)
+{
+	int64_t now_ns = (int64_t)ts_ns;
+
+	if (sender->map == pauses->map && now_ns >= sender->since_ns && now_ns < sender->before_ns)
+		return;
+	ft_map_epoch(pauses->map, now_ns, &sender->since_ns, &sender->before_ns);
+	sender->map = pauses->map;
+	sender->tenant = tenant_of(pauses, sender->mac, ts_ns);
+}
+
+static struct ft_pause *sender_of(struct ft_pauses *pauses, const uint8_t mac[6])
 {
 	for (unsigned i = 0; i < SENDERS; i++) {
 		struct ft_pause *sender = &pauses->senders[i];
@@ -91,7 +105,7 @@ static struct ft_pause *sender_of(struct ft_pauses *pauses, const uint8_t mac[6]
 		if (sender->used)
 			continue;
 		sender->used = true;
-		sender->tenant = tenant_of(pauses, mac, ts_ns);
+		sender->tenant = FT_NONE;
 		memcpy(sender->mac, mac, sizeof sender->mac);
 		return sender;
 	}
@@ -135,13 +149,14 @@ void ft_pauses_see(struct ft_pauses *pauses, const struct ft_packet *packet, uin
 
 	if (pauses->quantum_ns == 0 || !pause || ts_ns == FT_TS_UNKNOWN)
 		return;
-	sender = sender_of(pauses, packet->smac, ts_ns);
+	sender = sender_of(pauses, packet->smac);
 	if (sender == NULL)
 		return;
 	if (sender->tenant < pauses->tenants)
 		pauses->tenant_ns[sender->tenant] += lasted(sender, ts_ns);
 	if (ts_ns > sender->from_ns)
 		sender->from_ns = ts_ns;
+	ask_whose(pauses, sender, ts_ns);
 	hold(pauses, sender, packet, ts_ns);
 }
 

@@ -7,7 +7,8 @@
  * How long pause frames told the other end of a link to be silent (IEEE 802.3 annex 31B, and 31D for
  * priorities): quanta of 512 bit times from the frame on, until it runs out, a newer frame says otherwise or,
  * with no quanta, ends it. Each priority has a pause of its own, of which only frames that enable it speak; time in
- * which any is in force counts once. Held against the tenant whose adapter sent the frame: it could not take what came.
+ * which any is in force counts once. Held against the tenant whose adapter sent the frame, at that time: it could not take what
+ * came.
  * Needs the speed of the link.
  */
 struct ft_pauses {

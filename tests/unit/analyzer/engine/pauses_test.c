@@ -229,7 +229,7 @@ static void a_tenant_of_a_new_map_begins_with_nothing(void **state)
 
 	(void)state;
 	assert_int_equal(ft_pauses_init(&pauses, map, 100), 0);
-	show(&pauses, &(struct frame){ R1, 0, PAUSE, 0, { 1000 } });
+	show(&pauses, &(struct frame){ R2, 0, PAUSE, 0, { 1000 } });
 	assert_int_equal(ft_pauses_change_map(&pauses, next), 0);
 	assert_int_equal(ft_pauses_ns(&pauses, RED), 5120);
 	assert_int_equal(ft_pauses_ns(&pauses, GREEN), 0);
@@ -238,6 +238,36 @@ static void a_tenant_of_a_new_map_begins_with_nothing(void **state)
 	assert_int_equal(ft_pauses_ns(&pauses, GREEN), 2560);
 	ft_pauses_free(&pauses);
 	ft_map_destroy(next);
+	ft_map_destroy(map);
+}
+
+/* r2 is red's for a second, and blue's from then on. */
+static const struct ft_declared lent = {
+	.is_roce = true,
+	TENANTS({ .name = "red", .class = FT_CUSTOMER }, { .name = "blue", .class = FT_CUSTOMER }),
+	PORTS(ROCE_PORT("r2", 10, 1, 0, 2)),
+	PARTITIONS(
+		{ .base = 1, .tenant = RED, INTERVALS(DURING(1795219000, 1795219201, FULL("r2"))) },
+		{ .base = 2,
+		  .tenant = BLUE,
+		  INTERVALS(DURING(1795219201, 1795220000, FULL("r2"))) }),
+};
+
+static void an_adapter_is_whose_it_is_at_the_time(void **state)
+{
+	enum { SECOND = 1000000000 };
+	struct ft_map *map = compiled(&lent);
+	struct ft_pauses pauses;
+
+	(void)state;
+	assert_int_equal(ft_pauses_init(&pauses, map, 100), 0);
+	show(&pauses, &(struct frame){ R2, 0, PAUSE, 0, { 1000 } });
+	show(&pauses, &(struct frame){ R2, 20000, PAUSE, 0, { 1000 } });
+	show(&pauses, &(struct frame){ R2, SECOND, PAUSE, 0, { 500 } });
+	show(&pauses, &(struct frame){ R2, SECOND + 9000, PAUSE, 0, { 500 } });
+	assert_int_equal(ft_pauses_ns(&pauses, RED), 2 * 5120);
+	assert_int_equal(ft_pauses_ns(&pauses, BLUE), 2 * 2560);
+	ft_pauses_free(&pauses);
 	ft_map_destroy(map);
 }
 
@@ -273,6 +303,7 @@ int main(void)
 		cmocka_unit_test(a_frame_without_time_pauses_nothing),
 		cmocka_unit_test(an_adapter_is_its_ports_tenants_by_the_address_of_that),
 		cmocka_unit_test(a_tenant_of_a_new_map_begins_with_nothing),
+		cmocka_unit_test(an_adapter_is_whose_it_is_at_the_time),
 		cmocka_unit_test(more_adapters_than_places_are_not_counted),
 	};
 
