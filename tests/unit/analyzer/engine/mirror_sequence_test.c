@@ -161,6 +161,50 @@ static void a_session_silent_for_minutes_starts_anew(void **state)
 	lost_in_the_end(&mirror, 1110, 0);
 }
 
+/* What is left out behind that is lost as before. */
+static void a_session_that_started_anew_is_followed_from_there(void **state)
+{
+	static const uint64_t pauses_s[] = { 1, 301 };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct mirror mirror = mirror_of(1);
+
+		see_run(&mirror, 5000, 1000);
+		mirror.now_ns += pauses_s[i] * SECOND;
+		see_run(&mirror, 0, 1000);
+		see_run(&mirror, 1007, 1000);
+		lost_in_the_end(&mirror, 2007, 7);
+	}
+}
+
+/* A frame a minute: nothing is silent, however long it goes on. */
+static void a_slow_session_goes_on(void **state)
+{
+	struct mirror mirror = mirror_of(1);
+
+	(void)state;
+	for (uint32_t number = 0; number < 60; number++) {
+		mirror.now_ns += 60 * SECOND;
+		see_on(&mirror, 0, number < 30 ? number : number + 3);
+	}
+	see_run(&mirror, 63, 300);
+	lost_in_the_end(&mirror, 363, 3);
+}
+
+/* Two bursts are lost, one after the other: what came between them is the time that the second had. */
+static void a_burst_has_the_time_since_the_frame_before(void **state)
+{
+	struct mirror mirror = mirror_of(1);
+
+	(void)state;
+	see_run(&mirror, 0, 1000);
+	mirror.now_ns += SECOND;
+	see_run(&mirror, 501000, 1000);
+	see_run(&mirror, 1u << 30, 1000); /* a microsecond later */
+	lost_in_the_end(&mirror, (1u << 30) + 1000, 500000);
+}
+
 static void numbers_that_make_no_sense_are_no_loss(void **state)
 {
 	struct mirror mirror = mirror_of(1);
@@ -279,6 +323,9 @@ int main(void)
 		cmocka_unit_test(more_than_can_have_been_sent_is_not_lost),
 		cmocka_unit_test(a_session_that_starts_anew_loses_nothing),
 		cmocka_unit_test(a_session_silent_for_minutes_starts_anew),
+		cmocka_unit_test(a_session_that_started_anew_is_followed_from_there),
+		cmocka_unit_test(a_slow_session_goes_on),
+		cmocka_unit_test(a_burst_has_the_time_since_the_frame_before),
 		cmocka_unit_test(numbers_that_make_no_sense_are_no_loss),
 		cmocka_unit_test(one_stray_number_is_no_loss),
 		cmocka_unit_test(sessions_count_apart),
