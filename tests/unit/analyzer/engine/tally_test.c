@@ -241,11 +241,12 @@ static void undecided_frames_say_why(void **state)
 		item.untimed = rows[i].untimed;
 		item.truncated = rows[i].truncated;
 		ft_tally_count(&tally, &item, NULL, NULL);
+		ft_tally_count(&tally, &item, NULL, NULL);
 		sum = tally.never_judged + tally.not_rdma + tally.undecided_bad_icrc +
 		      tally.undecided_cut + tally.undecided_malformed + tally.undecided_untimed +
 		      tally.undecided_unread;
-		if (*(uint64_t *)((char *)&tally + rows[i].counter) != 1 || sum != 1 ||
-		    tally.truncated != rows[i].cut || tally.undecodable != rows[i].broken ||
+		if (*(uint64_t *)((char *)&tally + rows[i].counter) != 2 || sum != 2 ||
+		    tally.truncated != 2 * rows[i].cut || tally.undecodable != 2 * rows[i].broken ||
 		    ft_totals_sum(&tally.totals).judged != 0)
 			fail_msg("%s", rows[i].says);
 		ft_tally_free(&tally);
@@ -330,6 +331,26 @@ static void marks_and_repetitions_are_told_by_pair(void **state)
 	assert_int_equal(cell->packets, 0); /* which are counted elsewhere */
 }
 
+/* Of one in N the N - 1 others are not here; each packet of a datagram of samples stands for its own. */
+static void samples_stand_for_what_is_not_here(void **state)
+{
+	struct ft_tally *tally = *state;
+	struct ft_item item = item_of(1, 2);
+
+	item.sampled_of = 1000;
+	ft_tally_count(tally, &item, NULL, NULL);
+	item.sub = 1;
+	item.sampled_of = 10;
+	ft_tally_count(tally, &item, NULL, NULL);
+	assert_int_equal(tally->unsampled, 999 + 9);
+	item.copy = true;
+	ft_tally_count(tally, &item, NULL, NULL);
+	item.copy = false;
+	item.kind = FT_FRAME_NOT_RDMA;
+	ft_tally_count(tally, &item, NULL, NULL);
+	assert_int_equal(tally->unsampled, 999 + 9);
+}
+
 /* Each count another number, so that none can be taken for another. */
 static void fill(struct ft_tally *tally, uint64_t times)
 {
@@ -341,6 +362,7 @@ static void fill(struct ft_tally *tally, uint64_t times)
 		&tally->truncated,           &tally->undecodable,
 		&tally->unnumbered,          &tally->undecided_unread,
 		&tally->unopened[1],         &tally->unopened[FT_UNOPENED_KINDS - 1],
+		&tally->unsampled,
 	};
 
 	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++)
@@ -370,6 +392,8 @@ static void what_workers_counted_adds_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(samples_stand_for_what_is_not_here, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(a_frame_is_in_the_pair_of_its_verdict, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(
