@@ -78,6 +78,7 @@ static int add_test(struct ft_flow_choice *choice, const struct ft_where_field *
 		return -ENOMEM;
 	*test = (struct test){ field, choice->expressions, value };
 	choice->nccl |= ft_where_is_of_nccl(field, &value);
+	choice->packetless |= ft_where_is_of_no_packet(field, &value);
 	return 0;
 }
 

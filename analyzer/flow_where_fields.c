@@ -191,21 +191,26 @@ static bool host_exists(const struct ft_where_value *value, const struct ft_map 
 	return strcmp(value->text, "unknown") == 0;
 }
 
-/* Those about the map, or a tenant, are no packet's. */
 static bool is_of_packets(unsigned rule)
 {
 	return rule != FT_RULE_MAP_FAIL_OPEN && rule != FT_RULE_TENANT_COTENANCY &&
 	       rule != FT_RULE_TENANT_QUOTA;
 }
 
-static bool rule_exists(const struct ft_where_value *value, const struct ft_map *map)
+/* `all`: or only of those that packets break. */
+static bool names_a_rule(const struct ft_where_value *value, bool all)
 {
-	(void)map;
 	for (unsigned rule = 0; rule < FT_RULES + FT_FRAMING_RULES; rule++)
-		if (is_of_packets(rule) &&
+		if ((all || is_of_packets(rule)) &&
 		    is_rule(value->text, ft_rule_text((enum ft_rule)rule)->name))
 			return true;
 	return false;
+}
+
+static bool rule_exists(const struct ft_where_value *value, const struct ft_map *map)
+{
+	(void)map;
+	return names_a_rule(value, true);
 }
 
 static bool verdict_exists(const struct ft_where_value *value, const struct ft_map *map)
@@ -222,8 +227,8 @@ static const struct ft_where_field fields[] = {
 	  false },
 	{ "qp", "a queue pair, 24 bits", 0xffffff, read_number, holds_qp, NULL, false },
 	{ "pkey", "a P_Key, 16 bits", UINT16_MAX, read_number, holds_pkey, NULL, false },
-	{ "rule", "a rule that packets break, or a family of such like spoof.*", 0, read_text,
-	  holds_rule, rule_exists, false },
+	{ "rule", "a rule of flows, or a family of them like spoof.*", 0, read_text, holds_rule,
+	  rule_exists, false },
 	{ "verdict", "allowed, violated or unknown", 0, read_text, holds_verdict, verdict_exists,
 	  false },
 	{ "vlan", "a VLAN, or 0 for untagged", 4095, read_number, holds_vlan, NULL, false },
@@ -259,4 +264,10 @@ bool ft_where_is_of_nccl(const struct ft_where_field *field, const struct ft_whe
 {
 	return field->nccl ||
 	       (field->exists == rule_exists && strncmp(value->text, "nccl.", 5) == 0);
+}
+
+bool ft_where_is_of_no_packet(const struct ft_where_field *field,
+			      const struct ft_where_value *value)
+{
+	return field->exists == rule_exists && !names_a_rule(value, false);
 }

@@ -32,3 +32,7 @@ void ft_where_fields_name(char *names, size_t room);
 
 /* What NCCL's framing says, for which there need not be a map. */
 bool ft_where_is_of_nccl(const struct ft_where_field *field, const struct ft_where_value *value);
+
+/* A rule about the map or a tenant, which no packet breaks, or none at all. */
+bool ft_where_is_of_no_packet(const struct ft_where_field *field,
+			      const struct ft_where_value *value);

@@ -238,9 +238,13 @@ static enum ft_exit check_choice(const struct capture *capture)
 		return ft_usage_error(&ft_verb_capture,
 				      "--rule nccl.*: capture does not follow NCCL; audit -w keeps "
 				      "the frames of its findings");
-	if (ft_flow_choice_check(&capture->line.choice, capture->line.job.map, &complaint) == 0)
-		return FT_EXIT_CLEAN;
-	return ft_usage_error(&ft_verb_capture, "--%s", complaint.text);
+	if (ft_flow_choice_check(&capture->line.choice, capture->line.job.map, &complaint) != 0)
+		return ft_usage_error(&ft_verb_capture, "--%s", complaint.text);
+	if (capture->line.choice.packetless)
+		return ft_usage_error(&ft_verb_capture,
+				      "--rule: one of these is about the map or a tenant, and no "
+				      "frame breaks it");
+	return FT_EXIT_CLEAN;
 }
 
 /* Not before all sources receive: one that cannot must cost no file. */

@@ -16,8 +16,9 @@ struct ft_flow_choice {
 	unsigned expressions;
 	const struct ft_flow_order *order; /* NULL: by id */
 	bool reversed;
-	bool nccl;  /* an expression, or the order, is of what NCCL's framing says */
-	size_t top; /* most rows; SIZE_MAX: all */
+	bool nccl;       /* an expression, or the order, is of what NCCL's framing says */
+	bool packetless; /* a value of an expression is a rule that no packet breaks */
+	size_t top;      /* most rows; SIZE_MAX: all */
 };
 
 /* What is wrong with an option, in words. */
