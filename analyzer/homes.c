@@ -37,7 +37,7 @@ int ft_homes_init(struct ft_homes *homes, const struct ft_map *map, uint64_t see
 	if (homes->homes == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < room; i++)
-		homes->homes[i].epoch = NO_EPOCH;
+		homes->homes[i] = (struct ft_home){ .epoch = NO_EPOCH };
 	return 0;
 }
 
