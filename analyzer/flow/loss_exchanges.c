@@ -269,6 +269,7 @@ static void make_older(struct ft_loss_evidence *evidence)
 
 		missing[FT_LOSS_OLDER] += missing[FT_LOSS_UNASKED];
 		evidence->counted += missing[FT_LOSS_UNASKED];
+		evidence->older_late |= missing[FT_LOSS_UNASKED] != 0;
 		missing[FT_LOSS_UNASKED] = 0;
 	}
 }

@@ -4,18 +4,21 @@ usage: silence_drill.py PROGRAM [--seed S]
 
 Connections of some messages each begin at random at a steady rate. A capture that has them all shows no loss, nor does one of connections
 that come in waves, or of two runs with a pause between. Where the mirror was silent in the midst for 2 to 10 % of the time `high` is
-not below the truth, or not known, and the capture is not `compliant`.
+not below the truth, or not known, and the capture is not `compliant`. Nor where many connections are under way at once and the silence is
+soon after the beginning: those that it cut are not taken for older ones. A capture that begins in the midst of such is complete.
 """
 
 import random
 import struct
 
+import brief_drill
 import streams
 from loss_drill import run
 
 HOSTS, MTU, CONNECTIONS, LASTING_NS = 8, 1024, 1500, 500_000_000
 PACKET_NS, ANSWER_NS, BEGAN_NS = 300, 10_000, 1_700_000_000 * 10**9
 WAVES = 25
+SOON = ((0.08, 0.13), (0.1, 0.3), (0.2, 0.25))  # of the frames of all
 SILENCES = ((1, 0.02), (1, 0.05), (1, 0.1), (3, 0.06))  # how many, and of what share of the time all
 
 
@@ -70,7 +73,22 @@ def silence(rng, frames, count, share):
     return parts
 
 
+def silent_soon(judge, rng):
+    """Dozens under way at a time, begun in one millisecond."""
+    frames = brief_drill.messages(rng, 5, 2000, brief_drill.PORTS["by the rule"])
+    count = len(frames)
+    document = judge.report(frames[count // 3:])
+    if document["verdict"] != "compliant" or document["coverage"]["frames_lost"]["estimate"] != 0:
+        judge.complain("begun amid many:", document["verdict"], document["coverage"]["frames_lost"], document["because"])
+    for first, last in SOON:
+        document, truth = judge.report(frames[:int(first * count)] + frames[int(last * count):]), int((last - first) * count)
+        lost = document["coverage"]["frames_lost"]
+        if document["verdict"] != "not-evidenced" or lost["low"] == 0 or (lost["high"] is not None and lost["high"] < truth):
+            judge.complain("silent from %g to %g:" % (first, last), document["verdict"], lost, "of", truth)
+
+
 def drill(judge, rng):
+    silent_soon(judge, rng)
     for make in (steady, in_waves, paused):
         document = judge.report(make(rng))
         lost = document["coverage"]["frames_lost"]

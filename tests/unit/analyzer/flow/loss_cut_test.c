@@ -39,6 +39,8 @@ static void losses_that_cut_sequences_alone_outlast_them(void **state)
 		{ 0, 1, 0, 1000, 900, 100, 0, 0, false },
 		{ 0, 0, 1, 1000, 900, 100, 0, 0, false },
 		{ 0, 0, 0, 1000, 1, 100, 0, 0, false },
+		/* soon before the end of the first quarter, and none before */
+		{ 0, 0, 0, 2300, 1, 100, 10, 10000 / 10, true },
 		{ 0, 0, 0, 1000, 900, 39, 0, 0, false },
 		{ 0, 0, 0, 1000, 900, 29, 0, 0, false },
 	};
@@ -109,6 +111,39 @@ static void messages_counted_before_the_first_one_were_lost(void **state)
 }
 
 /*
+ * In the first quarter, but ten of them close together, and none before, as behind a silence of the mirror: those from before the
+ * capture would be met from its beginning on. Where they are told of behind the first 512 frames alone, 600 is soon; and two
+ * may be by chance.
+ */
+static void those_from_before_the_capture_are_met_from_its_beginning_on(void **state)
+{
+	const struct {
+		uint64_t older, from, apart;
+		bool told_late, lasting;
+	} rows[] = {
+		{ 10, 600, 20, false, true }, { 10, 600, 20, true, false },
+		{ 10, 1500, 20, true, true }, { 10, 1, 80, false, false },
+		{ 2, 600, 20, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_loss_estimate estimate;
+
+		fill_spaces();
+		evidence.counted = 1000;
+		evidence.older_late = rows[i].told_late;
+		for (uint64_t n = 0; n < rows[i].older; n++)
+			ft_loss_miss(&evidence, rows[i].from + n * rows[i].apart, 1, FT_LOSS_OLDER);
+		ft_loss_believe_cut(&evidence);
+		ft_loss_estimate(&evidence, 0, &estimate);
+		assert_int_equal(estimate.lasting, rows[i].lasting);
+		assert_int_equal(estimate.bounded, !rows[i].lasting);
+		assert_int_equal(estimate.low, rows[i].lasting ? rows[i].older : 0);
+	}
+}
+
+/*
  * 20 frames are lost of 10 000, and 5 of 1000 halves are cut, where 2 would be by as many losses within sequences. One by one
  * that is chance; of losses of ten in a row it is two that went over the ends of sequences, and nobody knows how many more.
  */
@@ -156,6 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(losses_that_cut_sequences_alone_outlast_them),
 		cmocka_unit_test(messages_counted_before_the_first_one_were_lost),
+		cmocka_unit_test(those_from_before_the_capture_are_met_from_its_beginning_on),
 		cmocka_unit_test(losses_in_a_row_need_no_more_to_be_lasting),
 		cmocka_unit_test(one_hole_does_not_tell_how_long_losses_last),
 	};
