@@ -101,7 +101,10 @@ static struct ft_lone *end_of(struct ft_lone *at, struct ft_lone *end, bool port
 	return next;
 }
 
-/* Of one way, in order: those that have one, and only one, against them from their port. */
+/*
+ * Of one way, in order: those that have one, and only one, against them from their port, which by its PSNs may belong to
+ * them: ports that say nothing are the same by chance.
+ */
 static size_t joined_by_port(struct ft_lone *at, struct ft_lone *end)
 {
 	size_t joined = 0;
@@ -109,7 +112,7 @@ static size_t joined_by_port(struct ft_lone *at, struct ft_lone *end)
 	while (at < end) {
 		struct ft_lone *next = end_of(at, end, true);
 
-		if (next - at == 2 && at[0].answers != at[1].answers)
+		if (next - at == 2 && at[0].answers != at[1].answers && may_belong(&at[0], &at[1]))
 			joined += 2;
 		at = next;
 	}
