@@ -18,7 +18,8 @@ enum {
 	WHOLE_AMONG = 64,    /* .. but for one in so many */
 	JOINED_TO_APART = 4, /* READs that follow at once to one that does not, of those alone */
 	LEAST_MET = 30,      /* halves, to say that most begin in view .. */
-	MET_TO_UNSEEN = 4,   /* .. to one that does not */
+	MET_TO_UNSEEN = 4,   /* .. to one that does not; and that .. */
+	MET_TO_LOST = 2,     /* .. losses may have taken so many */
 	SOON = 4,            /* the first one in so many of the capture */
 	LEAST_LATER = 2,     /* halves behind that, to tell the others from older ones */
 };
@@ -291,13 +292,13 @@ static bool begin_late(const struct ft_loss_evidence *evidence, enum ft_loss_mis
  * all is: queue pairs that take turns are in the midst of a message then.
  */
 static uint64_t begun_unseen(const struct ft_loss_evidence *evidence, enum ft_loss_missing kind,
-			     uint64_t met)
+			     uint64_t met, uint64_t met_to_unseen)
 {
 	uint64_t all = all_missing(evidence, kind), soon = 0;
 
 	for (uint32_t i = 0; i < evidence->used / SOON; i++)
 		soon += evidence->bins[i].missing[kind];
-	if (met < LEAST_MET || MET_TO_UNSEEN * all > met)
+	if (met < LEAST_MET || met_to_unseen * all > met)
 		return 0;
 	return 2 * soon <= all || are_spread((double)all, (double)soon) ||
 			       begin_late(evidence, kind, soon)
@@ -309,7 +310,10 @@ uint64_t ft_loss_believe_cut(struct ft_loss_evidence *evidence)
 {
 	if (evidence->forgotten != 0 || !is_untroubled(evidence))
 		return 0;
-	evidence->cut = begun_unseen(evidence, FT_LOSS_CUT, evidence->opened);
-	evidence->older = begun_unseen(evidence, FT_LOSS_OLDER, evidence->counted);
+	evidence->cut = begun_unseen(evidence, FT_LOSS_CUT, evidence->opened, MET_TO_UNSEEN);
+	evidence->older = begun_unseen(evidence, FT_LOSS_OLDER, evidence->counted, MET_TO_UNSEEN);
+	evidence->maybe_cut = begun_unseen(evidence, FT_LOSS_CUT, evidence->opened, MET_TO_LOST);
+	evidence->maybe_older =
+		begun_unseen(evidence, FT_LOSS_OLDER, evidence->counted, MET_TO_LOST);
 	return evidence->cut + evidence->older;
 }

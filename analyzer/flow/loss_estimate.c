@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "loss_beginnings.h"
 #include "loss_ends.h"
 #include "loss_faint.h"
 #include "loss_infer.h"
@@ -37,6 +38,25 @@ static double tame(const struct ft_inferred *inferred)
 	return fmin(inferred->variance, inferred->mean + 4 * inferred->mean * inferred->mean);
 }
 
+static uint64_t larger(uint64_t left, uint64_t right)
+{
+	return left > right ? left : right;
+}
+
+/* Where the beginnings missing let expect that more was lost. */
+static void raise_by_beginnings(const struct ft_loss_evidence *evidence,
+				const struct ft_loss_spread *by, struct ft_loss_estimate *estimate)
+{
+	const struct ft_inferred lost = ft_loss_by_beginnings(evidence, by, (double)estimate->seen,
+							      (double)estimate->frames);
+
+	if (lost.mean <= 0)
+		return;
+	estimate->frames = (uint64_t)llround(lost.mean);
+	estimate->high =
+		larger(estimate->high, (uint64_t)ceil(ft_tail_high(lost.mean, lost.variance)));
+}
+
 /* The bounds: of few losses one more may have been, all of which was unseen. */
 static void from_holes(const struct ft_loss_evidence *evidence, const struct ft_loss_sums *sums,
 		       struct ft_loss_estimate *estimate)
@@ -53,6 +73,7 @@ static void from_holes(const struct ft_loss_evidence *evidence, const struct ft_
 		return;
 	estimate->low += (uint64_t)ft_tail_low(least.mean, tame(&least));
 	estimate->high += (uint64_t)ceil(ft_tail_high(most.mean, tame(&most)));
+	raise_by_beginnings(evidence, &by, estimate);
 }
 
 /* No hole: so many silent frames in a row may still have gone that no other was among them. */
@@ -62,11 +83,6 @@ static void from_silence(const struct ft_loss_sums *sums, struct ft_loss_estimat
 
 	if (share > 0)
 		estimate->high = (uint64_t)ceil(log(0.01) / log(share));
-}
-
-static uint64_t larger(uint64_t left, uint64_t right)
-{
-	return left > right ? left : right;
 }
 
 /* By sequences of more than an exchange. */
