@@ -43,6 +43,16 @@ static uint64_t larger(uint64_t left, uint64_t right)
 	return left > right ? left : right;
 }
 
+/* At least so many, without those of which nothing tells that they are lost. */
+static uint64_t least_of(const struct ft_inferred *inferred)
+{
+	double told = inferred->mean - inferred->untold;
+	const struct ft_inferred rest = { .mean = told,
+					  .variance = inferred->variance * told / inferred->mean };
+
+	return told < 1 ? 0 : (uint64_t)ft_tail_low(told, tame(&rest));
+}
+
 /* Where the beginnings missing let expect that more was lost. */
 static void raise_by_beginnings(const struct ft_loss_evidence *evidence,
 				const struct ft_loss_spread *by, struct ft_loss_estimate *estimate)
@@ -64,14 +74,15 @@ static void from_holes(const struct ft_loss_evidence *evidence, const struct ft_
 	const struct ft_loss_spread by = ft_loss_spread_of(evidence, sums);
 	const struct ft_inferred least = ft_loss_infer(evidence, sums, &by);
 	double more = 1 + 1 / by.events;
-	const struct ft_inferred most = { least.mean * more, least.variance * more };
+	const struct ft_inferred most = { .mean = least.mean * more,
+					  .variance = least.variance * more };
 
 	estimate->lasting |= ft_loss_outlasted_of(evidence, &by).mostly;
 	estimate->frames = (uint64_t)llround(sums->holes + least.mean);
 	estimate->low = estimate->high = (uint64_t)sums->holes;
 	if (least.mean <= 0)
 		return;
-	estimate->low += (uint64_t)ft_tail_low(least.mean, tame(&least));
+	estimate->low += least_of(&least);
 	estimate->high += (uint64_t)ceil(ft_tail_high(most.mean, tame(&most)));
 	raise_by_beginnings(evidence, &by, estimate);
 }

@@ -89,7 +89,8 @@ static struct ft_inferred lost_ends(const struct ft_loss_evidence *evidence,
 	const struct ft_inferred ends = ft_loss_over_ends(evidence, &shown, spared);
 	double whole = 1 + sums->mixed * (1 - spared->share);
 
-	return (struct ft_inferred){ ends.mean * whole, ends.variance * whole * whole };
+	return (struct ft_inferred){ .mean = ends.mean * whole,
+				     .variance = ends.variance * whole * whole };
 }
 
 /* The share of responses overdue that the mirror lost. */
@@ -166,7 +167,8 @@ static struct ft_inferred lost_in_vague(const struct ft_loss_evidence *evidence,
 	const struct ft_inferred skips =
 		ft_loss_in_skips(evidence, requests, sums->odds, share_waiting(sums));
 
-	return (struct ft_inferred){ holes.mean + skips.mean, holes.variance + skips.variance };
+	return (struct ft_inferred){ .mean = holes.mean + skips.mean,
+				     .variance = holes.variance + skips.variance };
 }
 
 /* Among packets sent again that are taken for copies: most of those that may be, anything from half to all of them. */
@@ -248,5 +250,6 @@ struct ft_inferred ft_loss_infer(const struct ft_loss_evidence *evidence,
 					alike.mean + outlasted.mean),
 		.variance = silent.variance + ends.variance + pending.variance + hidden.variance +
 			    vague.variance + taken * taken + alike.variance + outlasted.variance,
+		.untold = silent.untold,
 	};
 }

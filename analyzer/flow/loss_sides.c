@@ -213,6 +213,16 @@ static double error_of_acks(const struct ft_loss_evidence *evidence,
 	       share_silent(alike, (double)evidence->small) * small;
 }
 
+/*
+ * Of these silent frames, ACKs of which nothing tells how often they are lost: no request that one is for is here, as in a view of one
+ * direction. A mirror that loses what is long has them all.
+ */
+static double acks_untold(const struct ft_loss_evidence *evidence,
+			  const struct ft_loss_alike *alike, double silent)
+{
+	return evidence->timed != 0 ? 0 : silent * share_silent(alike, (double)evidence->acks);
+}
+
 struct ft_inferred ft_loss_by_side(const struct ft_loss_evidence *evidence,
 				   const struct ft_loss_alike *alike,
 				   const struct ft_loss_spared *spared, struct ft_inferred silent)
@@ -228,5 +238,9 @@ struct ft_inferred ft_loss_by_side(const struct ft_loss_evidence *evidence,
 	acks = share_of_acks(evidence, alike, &requests, spared);
 	lost = share_lost(evidence, alike, &answers, &requests, acks);
 	error = silent.mean * error_of_acks(evidence, alike, &requests, spared, acks);
-	return (struct ft_inferred){ silent.mean * lost, silent.variance * lost + error * error };
+	return (struct ft_inferred){
+		.mean = silent.mean * lost,
+		.variance = silent.variance * lost + error * error,
+		.untold = acks_untold(evidence, alike, silent.mean * lost),
+	};
 }
