@@ -58,7 +58,8 @@ void ft_nccl_data_again(struct ft_nccl_moment *moment)
 	const struct ft_nccl_begun *twin = NULL;
 	struct ft_nccl_transfer *begun = NULL;
 
-	moment->followed->model.retransmitted_data++;
+	if (ft_nccl_psns_repeats(&moment->lane->data, moment->seen->psn))
+		moment->followed->model.retransmitted_data++;
 	if (ft_nccl_begins(moment->seen->opcode))
 		begun = ft_nccl_fault_again(moment, &twin);
 	if (begun != NULL)

@@ -300,7 +300,8 @@ static void see_again(struct ft_nccl_moment *moment)
 		ft_nccl_stranger_see(moment->connections, seen);
 	else if (!ft_nccl_begins(seen->opcode) ||
 		 !ft_nccl_cts_understand(moment->followed, seen, moment->lane_index, &ask) ||
-		 !is_disputed(moment, &ask))
+		 (!is_disputed(moment, &ask) &&
+		  ft_nccl_psns_repeats(&moment->lane->cts, seen->psn)))
 		moment->followed->model.retransmitted_cts++;
 }
 

@@ -86,13 +86,34 @@ int32_t ft_nccl_psns_take(struct ft_nccl_psns *psns, uint32_t psn, enum ft_nccl_
 		break;
 	case FT_NCCL_APART:
 		psns->hole_count = 0;
+		psns->known = false;
 		break;
 	case FT_NCCL_NEXT:
 		break;
 	}
+	if (!psns->known) {
+		psns->origin = psn;
+		psns->early = 0;
+		psns->known = true;
+	}
 	psns->next = ft_psn_add(psn, 1);
-	psns->known = true;
 	return -missing;
+}
+
+bool ft_nccl_psns_repeats(struct ft_nccl_psns *psns, uint32_t psn)
+{
+	const int32_t before = ft_psn_distance(psns->origin, psn);
+	uint64_t bit;
+
+	if (before <= 0)
+		return true;
+	if (before > 64)
+		return false;
+	bit = UINT64_C(1) << (before - 1);
+	if ((psns->early & bit) != 0)
+		return true;
+	psns->early |= bit;
+	return false;
 }
 
 void ft_nccl_acknowledge(struct ft_nccl_acked *acked, const struct ft_nccl_psns *psns, uint32_t psn)

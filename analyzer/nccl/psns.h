@@ -9,12 +9,14 @@
  * Packet sequence numbers of the requests that one queue pair sends: which were seen. A few holes are remembered, the
  * newest: what fills an older one counts as sent again.
  */
-enum { FT_NCCL_HOLES = 8, FT_NCCL_PSN_WINDOW = 1 << 16 };
+enum { FT_NCCL_HOLES = 32, FT_NCCL_PSN_WINDOW = 1 << 16 };
 
 struct ft_nccl_psns {
 	uint32_t next; /* behind the newest seen */
 	bool known;    /* `next` is */
 	uint8_t hole_count;
+	uint32_t origin; /* the first one that was seen; packets of before it that came later: .. */
+	uint64_t early;  /* .. bit i is of PSN origin - 1 - i */
 	struct {
 		uint32_t psn, count;
 	} holes[FT_NCCL_HOLES]; /* oldest first */
@@ -40,6 +42,12 @@ enum ft_nccl_turn ft_nccl_psns_judge(const struct ft_nccl_psns *psns, uint32_t p
 
 /* It was seen. Returns how many fewer (or, negative, more) packets are missing than before. */
 int32_t ft_nccl_psns_take(struct ft_nccl_psns *psns, uint32_t psn, enum ft_nccl_turn turn);
+
+/*
+ * Of one that comes again: it was seen before. One of before the first was overtaken by that, and comes now; of those that are
+ * farther back than 64 packets nobody knows, and it is false, too.
+ */
+bool ft_nccl_psns_repeats(struct ft_nccl_psns *psns, uint32_t psn);
 
 /* An ACK of all up to `psn`; and whether one that passes now had been acknowledged before. */
 void ft_nccl_acknowledge(struct ft_nccl_acked *acked, const struct ft_nccl_psns *psns,

@@ -71,6 +71,36 @@ static void the_newest_holes_are_remembered(void **state)
 	take(&psns, 2 * FT_NCCL_HOLES + 1, FT_NCCL_LATE);
 }
 
+static void what_the_first_overtook_is_no_repetition(void **state)
+{
+	struct ft_nccl_psns psns = { 0 };
+
+	(void)state;
+	take(&psns, 100, FT_NCCL_NEXT);
+	take(&psns, 101, FT_NCCL_NEXT);
+	take(&psns, 99, FT_NCCL_AGAIN);
+	assert_false(ft_nccl_psns_repeats(&psns, 99));
+	assert_true(ft_nccl_psns_repeats(&psns, 99));
+	assert_false(ft_nccl_psns_repeats(&psns, 36));
+	assert_true(ft_nccl_psns_repeats(&psns, 36));
+	assert_false(ft_nccl_psns_repeats(&psns, 35));
+	assert_false(ft_nccl_psns_repeats(&psns, 35));
+	assert_true(ft_nccl_psns_repeats(&psns, 100));
+	assert_true(ft_nccl_psns_repeats(&psns, 101));
+}
+
+static void another_sequence_has_a_first_one_of_its_own(void **state)
+{
+	struct ft_nccl_psns psns = { 0 };
+
+	(void)state;
+	take(&psns, 100, FT_NCCL_NEXT);
+	assert_false(ft_nccl_psns_repeats(&psns, 99));
+	take(&psns, 200 + FT_NCCL_PSN_WINDOW, FT_NCCL_APART);
+	assert_false(ft_nccl_psns_repeats(&psns, 199 + FT_NCCL_PSN_WINDOW));
+	assert_true(ft_nccl_psns_repeats(&psns, 200 + FT_NCCL_PSN_WINDOW));
+}
+
 static void far_away_is_another_sequence(void **state)
 {
 	struct ft_nccl_psns psns = { 0 };
@@ -100,6 +130,8 @@ int main(void)
 		cmocka_unit_test(numbers_wrap),
 		cmocka_unit_test(a_hole_is_filled_in_any_order),
 		cmocka_unit_test(the_newest_holes_are_remembered),
+		cmocka_unit_test(what_the_first_overtook_is_no_repetition),
+		cmocka_unit_test(another_sequence_has_a_first_one_of_its_own),
 		cmocka_unit_test(far_away_is_another_sequence),
 		cmocka_unit_test(ports_are_those_of_linux),
 	};
