@@ -84,10 +84,10 @@ static void fifo(struct ft_document *json, const struct ft_nccl_connection *conn
 	ft_member_address(json, "addr", target->addr);
 	if (keys)
 		device_keys(json, connection, target);
-	known_number(json, "slots", target->slots, 0);
+	known_number(json, "slots", target->slot_bytes != 0 ? target->slots : 0, 0);
 	known_number(json, "entries_per_slot", target->entries, 0);
-	ft_member_number(json, "entry_bytes", target->entry_bytes);
-	ft_member_number(json, "slot_stride_bytes", target->slot_bytes);
+	known_number(json, "entry_bytes", target->entry_bytes, 0);
+	known_number(json, "slot_stride_bytes", target->slot_bytes, 0);
 	ft_member_end(json, '}');
 }
 
