@@ -229,10 +229,14 @@ static bool continues(const struct ft_nccl_moment *moment, struct ft_nccl_transf
 	return true;
 }
 
-/* What goes on where a message is under way that nobody was seen to ask for, or that its lane alone counts. */
+/*
+ * What goes on where a message is under way that nobody was seen to ask for, or that its lane alone counts: not behind packets
+ * that another message may have ended with.
+ */
 static bool may_be_more(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
 {
 	return moment->lane->open && moment->turn == FT_NCCL_NEXT &&
+	       (open == NULL || !ft_nccl_is_apart(moment, open)) &&
 	       (open == NULL || !open->has_cts || ft_nccl_turns_count(moment));
 }
 

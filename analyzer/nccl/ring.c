@@ -138,6 +138,7 @@ void ft_nccl_ring_ask_again(struct ft_nccl_ring *ring, struct ft_nccl_transfer *
 					       .has_cts = before.has_cts,
 					       .partial = before.partial,
 					       .doubtful = before.doubtful,
+					       .parted = true,
 					       .message = before.message };
 	transfer->message.first_frame = transfer->message.last_frame = 0;
 	transfer->message.first_ts_ns = transfer->message.last_ts_ns = FT_TS_UNKNOWN;

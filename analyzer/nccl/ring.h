@@ -49,6 +49,7 @@ struct ft_nccl_transfer {
 	bool undecided; /* more than one way of taking turns is left, and they disagree: turns.h */
 	bool bare;      /* the immediate came in a zero-length write of its own */
 	bool sized;     /* the requests' lengths are what the sizes write says */
+	bool parted;    /* some of its data may be listed by itself, and was counted */
 	uint64_t written; /* bytes, all requests */
 	/* of those, beyond `written`, that the connection counts: what was missed */
 	uint64_t missed;

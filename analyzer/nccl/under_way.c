@@ -60,10 +60,12 @@ static bool is_sure_to_be_asked(const struct ft_nccl_moment *moment,
 
 /*
  * Nobody asked for it, and the message before lacks its end: it may be more of that one, if it comes right behind it, or messages
- * have several requests.
+ * have several requests. So may what comes behind packets that lack their beginning and their end.
  */
 static bool may_go_on(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
 {
+	if (!transfer->has_cts && moment->lane->orphans != 0)
+		return true;
 	return !transfer->has_cts && moment->lane->open &&
 	       !ft_nccl_is_under_way(moment, transfer) &&
 	       (moment->turn == FT_NCCL_NEXT || moment->followed->ring.request_room > 1);
@@ -125,14 +127,22 @@ void ft_nccl_enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *trans
 	}
 }
 
-/* The queue pair had it before to its end, or one whose number is in doubt: one of the two is another message. */
-static bool is_over(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+/*
+ * The queue pair had it before to its end, or one whose number is in doubt: one of the two is another message. So is one of several
+ * requests that goes to one of them again.
+ */
+static bool is_over(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
+		    uint8_t request)
 {
 	const struct ft_nccl_share *share =
 		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
 
-	return share->used && (share->ended || ft_nccl_is_adrift(transfer)) &&
-	       !ft_nccl_is_under_way(moment, transfer);
+	if (!share->used)
+		return false;
+	if (ft_nccl_is_under_way(moment, transfer))
+		return transfer->message.request_count > 1 && ft_nccl_is_adrift(transfer) &&
+		       (share->requests >> request & 1) != 0;
+	return share->ended || ft_nccl_is_adrift(transfer);
 }
 
 struct ft_nccl_transfer *ft_nccl_transfer_for(struct ft_nccl_moment *moment,
@@ -155,7 +165,8 @@ struct ft_nccl_transfer *ft_nccl_transfer_for(struct ft_nccl_moment *moment,
 		ft_nccl_keep(moment->connections, followed, transfer);
 		is_new = true;
 	}
-	if (transfer != NULL && !is_new && answer->begins && is_over(moment, transfer)) {
+	if (transfer != NULL && !is_new &&
+	    (answer->begins ? is_over(moment, transfer, answer->request) : answer->doubtful)) {
 		ft_nccl_adrift_part(moment->connections, followed, transfer);
 		is_new = true;
 	}

@@ -4,6 +4,9 @@
 
 /* A write behind a hole: whether it is of the message that is under way, or ends it. */
 
+/* Packets were missed between what the queue pair had of the message and this one. */
+bool ft_nccl_is_apart(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open);
+
 /*
  * Behind a hole, or behind packets whose first one it took: the end of a message of one request comes right behind its data,
  * or it is another one's. Of a shared message its length tells.
