@@ -214,10 +214,12 @@ bool ft_nccl_are_apart(const struct ft_nccl_shares *shares)
 }
 
 /* What one queue pair brought, by itself. */
-static void add_part(struct ft_nccl_store *store, const struct ft_nccl_message *message,
-		     const struct ft_nccl_share *share, uint32_t lane)
+static uint64_t add_part(struct ft_nccl_store *store, const struct ft_nccl_message *message,
+			 const struct ft_nccl_share *share, uint32_t lane, bool uncounted)
 {
-	const struct ft_nccl_shares alone = { .at = share, .count = 1, .first = lane };
+	const struct ft_nccl_shares alone = {
+		.at = share, .count = 1, .first = lane, .uncounted = uncounted
+	};
 	struct ft_nccl_request requests[FT_NCCL_REQUESTS_MAX];
 	struct ft_nccl_message part = *message;
 
@@ -236,37 +238,46 @@ static void add_part(struct ft_nccl_store *store, const struct ft_nccl_message *
 		requests[i].has_written = part.request_count == 1 && share->begun;
 	}
 	part.requests = requests;
-	ft_nccl_store_add(store, &part, &alone);
+	return ft_nccl_store_add(store, &part, &alone);
 }
 
-static void add_data(struct ft_nccl_store *store, const struct ft_nccl_message *message,
-		     const struct ft_nccl_shares *shares)
+/* Several requests have no length as their immediate: nothing shows that what queue pairs had is of one message. */
+static bool may_be_apart(const struct ft_nccl_message *message, const struct ft_nccl_shares *shares)
+{
+	return ft_nccl_are_apart(shares) ||
+	       (message->request_count > 1 && ft_nccl_shares_used(shares->at, shares->count) > 1);
+}
+
+static uint64_t add_data(struct ft_nccl_store *store, const struct ft_nccl_message *message,
+			 const struct ft_nccl_shares *shares)
 {
 	struct ft_nccl_request requests[FT_NCCL_REQUESTS_MAX];
 	struct ft_nccl_message data = *message;
+	uint64_t told = 0;
 
 	data.has_k = false;
 	data.cts_frame = 0;
 	data.cts_ts_ns = FT_TS_UNKNOWN;
 	if (data.flag == 0)
 		data.protocol = FT_NCCL_PROTOCOL_UNKNOWN;
-	if (ft_nccl_are_apart(shares)) {
+	if (may_be_apart(message, shares)) {
 		for (uint32_t i = 0; i < shares->count; i++)
 			if (shares->at[i].used)
-				add_part(store, &data, &shares->at[i], i);
-		return;
+				told += add_part(store, &data, &shares->at[i], i,
+						 shares->uncounted);
+		return told;
 	}
 	data.request_count = requests_of(message, shares, requests);
 	data.requests = requests;
-	ft_nccl_store_add(store, &data, shares);
+	return ft_nccl_store_add(store, &data, shares);
 }
 
-void ft_nccl_adrift_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
-			const struct ft_nccl_shares *shares)
+uint64_t ft_nccl_adrift_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
+			    const struct ft_nccl_shares *shares)
 {
 	if (message->cts_frame != 0)
 		add_asking(store, message);
-	add_data(store, message, shares);
+	return add_data(store, message, shares);
 }
 
 void ft_nccl_adrift_part(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,

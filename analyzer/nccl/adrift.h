@@ -31,7 +31,7 @@ void ft_nccl_adrift_part(struct ft_nccl_connections *connections, struct ft_nccl
 /*
  * A message and data that may have been another one's, kept as two rows: what asked for the message, as if nothing had
  * answered; and the data, of no number: a row for each queue pair if they are apart. These are requests as they were written
- * to, not as they were asked for.
+ * to, not as they were asked for. The bytes that the rows tell.
  */
-void ft_nccl_adrift_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
-			const struct ft_nccl_shares *shares);
+uint64_t ft_nccl_adrift_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
+			    const struct ft_nccl_shares *shares);

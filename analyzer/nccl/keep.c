@@ -165,7 +165,8 @@ static struct ft_nccl_shares shares_of(const struct ft_nccl_followed *followed,
 				       const struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_shares shares = { .at = ft_nccl_ring_shares(&followed->ring, transfer),
-					 .count = followed->lane_count };
+					 .count = followed->lane_count,
+					 .uncounted = transfer->partial && !transfer->has_cts };
 
 	shares.all = ft_nccl_split_is_known(followed) &&
 		     ft_nccl_shares_used(shares.at, shares.count) >= lanes_of(followed);
@@ -177,16 +178,17 @@ void ft_nccl_keep(struct ft_nccl_connections *connections, struct ft_nccl_follow
 {
 	struct ft_nccl_message message;
 	struct ft_nccl_shares shares = shares_of(followed, transfer);
+	uint64_t told;
 
 	ft_nccl_adrift_settle(followed, transfer);
 	ft_nccl_tally_keep(followed, transfer);
 	message = message_of(followed, transfer);
-	if (connections->store.most != 0)
-		ft_nccl_missed_count(followed, transfer, &message);
 	if (ft_nccl_is_adrift(transfer))
-		ft_nccl_adrift_add(&connections->store, &message, &shares);
+		told = ft_nccl_adrift_add(&connections->store, &message, &shares);
 	else
-		ft_nccl_store_add(&connections->store, &message, &shares);
+		told = ft_nccl_store_add(&connections->store, &message, &shares);
+	if (connections->store.most != 0)
+		ft_nccl_missed_count(followed, transfer, told);
 	if (message.has_k && message.k >= followed->ring.told &&
 	    (message.cts_frame != 0 || !ft_nccl_is_adrift(transfer)))
 		followed->ring.told = message.k + 1;
@@ -325,7 +327,7 @@ static void count_open_missed(struct ft_nccl_followed *followed)
 		if (!transfer->used)
 			continue;
 		message = message_of(followed, transfer);
-		ft_nccl_missed_count(followed, transfer, &message);
+		ft_nccl_missed_count(followed, transfer, ft_nccl_bytes_told(&message));
 	}
 }
 

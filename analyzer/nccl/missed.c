@@ -24,6 +24,36 @@ static bool is_part(const struct ft_nccl_followed *followed,
 		ft_nccl_are_apart(&shares));
 }
 
+/* Queue pairs that have a part of each request; more than are known, where others may not have been met. */
+static uint8_t sharers_of(const struct ft_nccl_followed *followed)
+{
+	if (!followed->model.is_set_up && followed->model.split == FT_NCCL_UNKNOWN &&
+	    !ft_nccl_had_all(followed))
+		return UINT8_MAX;
+	if (followed->model.split == FT_NCCL_NO)
+		return followed->model.devices;
+	return followed->lane_count;
+}
+
+/* Where queue pairs share a request, and a part was missed, the others' are not all of it. */
+static void forget_parts(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
+
+	if (transfer->sized || !ft_nccl_has_number(transfer))
+		return;
+	for (uint8_t i = 0; i < transfer->message.request_count; i++) {
+		uint8_t parts = 0;
+
+		for (uint8_t lane = 0; lane < followed->lane_count; lane++)
+			parts = (uint8_t)(parts + (shares[lane].requests >> i & 1));
+		if (parts < sharers_of(followed))
+			requests[i].has_written = false;
+	}
+}
+
 /* What was missed of a message of one request, its immediate tells. */
 static void settle_length(const struct ft_nccl_followed *followed,
 			  const struct ft_nccl_transfer *transfer)
@@ -39,13 +69,15 @@ static void settle_length(const struct ft_nccl_followed *followed,
 	request->has_written = true;
 }
 
-/* Without a number the sizes may be of ranges that other packets wrote to, too, which were missed or are listed apart. */
+/* The sizes may be of ranges that other packets wrote to, too, which are listed apart, or, without a number, were missed. */
 static void forget_sizes(const struct ft_nccl_followed *followed,
 			 const struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
 
-	if (transfer->has_cts || ft_nccl_has_number(transfer) || !transfer->sized ||
+	bool is_alone = transfer->has_cts || ft_nccl_has_number(transfer);
+
+	if ((is_alone && !transfer->parted) || !transfer->sized ||
 	    ft_nccl_ring_sum(&followed->ring, transfer) == transfer->written)
 		return;
 	for (uint8_t i = 0; i < transfer->message.request_count; i++)
@@ -76,18 +108,15 @@ static void forget_order(const struct ft_nccl_followed *followed,
 void ft_nccl_missed_settle(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_transfer *transfer)
 {
+	forget_parts(followed, transfer);
 	settle_length(followed, transfer);
 	forget_sizes(followed, transfer);
 	forget_order(followed, transfer);
 }
 
 void ft_nccl_missed_count(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer,
-			  const struct ft_nccl_message *message)
+			  uint64_t told)
 {
-	uint64_t total = 0;
-
-	for (uint8_t i = 0; i < message->request_count; i++)
-		total += message->requests[i].has_written ? message->requests[i].written : 0;
-	followed->model.payload_bytes += total - transfer->written - transfer->missed;
-	transfer->missed = total - transfer->written;
+	followed->model.payload_bytes += told - transfer->written - transfer->missed;
+	transfer->missed = told - transfer->written;
 }

@@ -10,7 +10,7 @@ void ft_nccl_missed_settle(const struct ft_nccl_followed *followed,
 
 /*
  * What was missed, and its immediate or its sizes tell, counts as the connection's: where messages are told, whose sum it has
- * to be. `message`: as it is told.
+ * to be. `told`: bytes, as its rows tell.
  */
 void ft_nccl_missed_count(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer,
-			  const struct ft_nccl_message *message);
+			  uint64_t told);

@@ -62,6 +62,8 @@ static uint64_t total_of(const struct ft_nccl_message *message)
 {
 	uint64_t total = 0;
 
+	if (message->request_count == 0)
+		return UINT64_MAX;
 	for (uint8_t i = 0; i < message->request_count; i++) {
 		if (!message->requests[i].has_written)
 			return UINT64_MAX;
@@ -94,8 +96,10 @@ static void settle(const struct ft_nccl_shares *shares, const struct ft_nccl_mes
 }
 
 /* Where writes of one of several requests were missed, others may have been, too. */
-static bool has_bytes(const struct ft_nccl_share *share, uint8_t request_count)
+static bool has_bytes(const struct ft_nccl_share *share, uint8_t request_count, bool uncounted)
 {
+	if (uncounted)
+		return ft_nccl_share_is_whole(share);
 	if (request_count == 1)
 		return share->requests != 0;
 	return ft_nccl_share_is_whole(share) && share->requests == (1u << request_count) - 1;
@@ -115,7 +119,7 @@ void ft_nccl_shares_tell(const struct ft_nccl_shares *shares, const struct ft_nc
 			.qp_index = shares->first + i,
 			.packets = share->packets,
 			.bytes = share->bytes,
-			.has_bytes = has_bytes(share, message->request_count),
+			.has_bytes = has_bytes(share, message->request_count, shares->uncounted),
 		};
 	}
 	settle(shares, message, parts, count);
@@ -136,8 +140,8 @@ static struct ft_nccl_message *grow(struct ft_nccl_store *store)
 	return messages;
 }
 
-void ft_nccl_store_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
-		       const struct ft_nccl_shares *shares)
+static void add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
+		const struct ft_nccl_shares *shares)
 {
 	size_t request_bytes = message->request_count * sizeof *message->requests;
 	uint8_t used = ft_nccl_shares_used(shares->at, shares->count);
@@ -145,8 +149,6 @@ void ft_nccl_store_add(struct ft_nccl_store *store, const struct ft_nccl_message
 	struct ft_nccl_part *kept_parts;
 	struct ft_nccl_message *kept;
 
-	if (store->most == 0)
-		return;
 	if (store->count >= store->most || grow(store) == NULL) {
 		store->dropped++;
 		return;
@@ -164,4 +166,22 @@ void ft_nccl_store_add(struct ft_nccl_store *store, const struct ft_nccl_message
 	kept->requests = kept_requests;
 	kept->parts = kept_parts;
 	kept->part_count = used;
+}
+
+uint64_t ft_nccl_bytes_told(const struct ft_nccl_message *message)
+{
+	uint64_t told = 0;
+
+	for (uint8_t i = 0; i < message->request_count; i++)
+		told += message->requests[i].has_written ? message->requests[i].written : 0;
+	return told;
+}
+
+uint64_t ft_nccl_store_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
+			   const struct ft_nccl_shares *shares)
+{
+	if (store->most == 0)
+		return 0;
+	add(store, message, shares);
+	return ft_nccl_bytes_told(message);
 }

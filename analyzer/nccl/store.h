@@ -19,16 +19,23 @@ struct ft_nccl_store {
 
 void ft_nccl_store_free(struct ft_nccl_store *store);
 
-/* What lanes carried of a message: `count` many, from lane `first` on; `all`: those that it uses are among them. */
+/*
+ * What lanes carried of a message: `count` many, from lane `first` on; `all`: those that it uses are among them; `uncounted`:
+ * nobody was seen to say how many requests it has.
+ */
 struct ft_nccl_shares {
 	const struct ft_nccl_share *at;
 	uint32_t count;
-	bool all;
+	bool all, uncounted;
 	uint32_t first;
 };
 
-void ft_nccl_store_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
-		       const struct ft_nccl_shares *shares);
+/* Bytes that the message's requests are told to have got. */
+uint64_t ft_nccl_bytes_told(const struct ft_nccl_message *message);
+
+/* One more row, if there is room for it; in either case the bytes that it tells. 0 where no rows are kept at all. */
+uint64_t ft_nccl_store_add(struct ft_nccl_store *store, const struct ft_nccl_message *message,
+			   const struct ft_nccl_shares *shares);
 
 /* The number of shares that are used. */
 uint8_t ft_nccl_shares_used(const struct ft_nccl_share *shares, uint32_t lanes);

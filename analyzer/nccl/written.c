@@ -137,8 +137,14 @@ void ft_nccl_data_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *
 
 void ft_nccl_data_write_more(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
 {
+	const struct ft_nccl_psns *psns = &moment->lane->data;
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
 	uint32_t length = length_of(moment->seen);
 
+	share->bytes += length;
+	if (share->from == psns->origin && psns->origin != 0)
+		share->begun = false; /* other writes may have passed before the capture */
 	transfer->partial = true;
 	transfer->written += length;
 	moment->followed->model.payload_bytes += length;
