@@ -10,6 +10,7 @@
 #include "split.h"
 #include "tally.h"
 #include "turns.h"
+#include "written.h"
 
 void ft_nccl_drop_kept(struct ft_nccl_connections *connections)
 {
@@ -157,6 +158,9 @@ static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed
 			    is_sure(followed, transfer);
 	if (!message.completed)
 		ft_nccl_missed_settle(followed, transfer);
+	else if (message.protocol == FT_NCCL_PROTOCOL_UNKNOWN && followed->lane_count > 1 &&
+		 followed->straight == NULL)
+		message.protocol = ft_nccl_protocol_of_whole(followed, transfer);
 	message.requests = ft_nccl_ring_requests(&followed->ring, transfer);
 	return message;
 }

@@ -94,6 +94,24 @@ static void sign(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfe
 			     FT_NCCL_N10);
 }
 
+enum ft_nccl_protocol ft_nccl_protocol_of_whole(const struct ft_nccl_followed *followed,
+						const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
+	const struct ft_nccl_message_signs signs = {
+		.offered = request->offered,
+		.has_offered = request->has_offered,
+		.written = request->written,
+		.has_written = request->has_written,
+		.va = request->by_data ? 0 : request->va,
+	};
+	uint64_t flag;
+
+	if (transfer->message.request_count != 1 || request->written == 0)
+		return FT_NCCL_PROTOCOL_UNKNOWN;
+	return ft_nccl_protocol_of(&signs, &flag);
+}
+
 /* Without a clear-to-send a message has a request per range written. */
 static struct ft_nccl_request *request_of(struct ft_nccl_moment *moment,
 					  struct ft_nccl_transfer *transfer, uint8_t *request)

@@ -19,3 +19,10 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 
 /* The PSN of the last packet of the write that `seen` begins. */
 uint32_t ft_nccl_write_end(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen);
+
+/*
+ * The protocol of a message that several queue pairs share, once all of it is there, by how long it is: its first packet shows the
+ * length of one part only. Unknown as there, and of an empty message.
+ */
+enum ft_nccl_protocol ft_nccl_protocol_of_whole(const struct ft_nccl_followed *followed,
+						const struct ft_nccl_transfer *transfer);
