@@ -152,7 +152,7 @@ struct ft_loss_evidence {
 	uint64_t forgotten; /* .. unless they had been met before: halves that left the table */
 	/* halves whose messages were counted from the first on, wherever they were met .. */
 	uint64_t counted;
-	uint64_t older; /* .. and of them, those of FT_LOSS_OLDER: ft_loss_believe_cut() .. */
+	uint64_t older;  /* .. and of them, those of FT_LOSS_OLDER: ft_loss_believe_cut() .. */
 	bool older_late; /* .. some of which are told of behind FT_LOSS_FIRST_FRAMES alone */
 	/* `cut` and `older`, or up to half of all halves: those whose beginning may have been lost */
 	uint64_t maybe_cut, maybe_older;
