@@ -258,7 +258,7 @@ static struct early_ones early_ones(const struct ft_loss_evidence *evidence,
 {
 	bool told_late = kind != FT_LOSS_OLDER || evidence->older_late;
 	struct early_ones ones = {
-		.from = told_late ? FT_LOSS_FIRST_FRAMES >> evidence->shift : 0,
+		.from = told_late ? (uint32_t)FT_LOSS_FIRST_FRAMES >> evidence->shift : 0,
 		.end = evidence->used / SOON,
 	};
 
