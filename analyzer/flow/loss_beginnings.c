@@ -18,8 +18,8 @@ static const double few = 0.25;
 static const double may_be_off = 0.3;
 
 /*
- * Of halves, that of which the beginning is missing: half of all at most. Where few are met behind whole messages, these are as many as
- * single losses leave, and are cut in the midst of one as well.
+ * Of halves, that of which the beginning is missing: half of all at most. Where few are met behind whole messages, these are
+ * as many as single losses leave, and are cut in the midst of one as well.
  */
 static double share_lacking(const struct ft_loss_evidence *evidence)
 {
