@@ -21,13 +21,15 @@ int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 
 	if (made == NULL)
 		return -ENOMEM;
+	made->pool = ft_pool_create();
 	made->config = *config;
 	made->qps = qps;
 	made->sink = *sink;
 	made->ends.seed = made->spares.seed = made->keys.seed = config->seed;
 	made->strangers.seed = made->unpaired.seed = config->seed;
 	made->store.most = config->messages;
-	if (ft_nccl_straight_reserve(&made->straights, config) != 0) {
+	if (made->pool == NULL || ft_nccl_straight_reserve(&made->straights, config) != 0) {
+		ft_pool_destroy(made->pool);
 		free(made);
 		return -ENOMEM;
 	}
@@ -35,12 +37,18 @@ int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 	return 0;
 }
 
-static void free_followed(struct ft_nccl_followed *followed)
+static size_t lanes_bytes(uint32_t count)
+{
+	return count * sizeof(struct ft_nccl_lane);
+}
+
+static void free_followed(struct ft_pool *pool, struct ft_nccl_followed *followed)
 {
 	ft_nccl_ring_free(&followed->ring);
 	ft_nccl_fork_drop(followed);
-	free(followed->lanes);
-	free(followed);
+	ft_nccl_straight_drop_room(followed);
+	ft_pool_give(pool, followed->lanes, lanes_bytes(followed->lane_count));
+	ft_pool_give(pool, followed, sizeof *followed);
 }
 
 void ft_nccl_connections_destroy(struct ft_nccl_connections *connections)
@@ -48,9 +56,9 @@ void ft_nccl_connections_destroy(struct ft_nccl_connections *connections)
 	if (connections == NULL)
 		return;
 	for (uint32_t i = 0; i < connections->count; i++)
-		free_followed(connections->all[i]);
+		free_followed(connections->pool, connections->all[i]);
 	free(connections->all);
-	ft_nccl_straight_release(connections->straights, &connections->config, connections->count);
+	ft_nccl_straight_release(connections->straights, &connections->config);
 	ft_nccl_ends_free(&connections->ends);
 	ft_nccl_ends_free(&connections->spares);
 	ft_nccl_keys_free(&connections->keys);
@@ -59,6 +67,7 @@ void ft_nccl_connections_destroy(struct ft_nccl_connections *connections)
 	ft_nccl_store_free(&connections->store);
 	free(connections->cut_setups);
 	ft_nccl_drop_kept(connections);
+	ft_pool_destroy(connections->pool);
 	free(connections);
 }
 
@@ -82,11 +91,12 @@ struct ft_nccl_followed *ft_nccl_follow(struct ft_nccl_connections *connections)
 	struct ft_nccl_followed *followed = NULL;
 
 	if (connections->count < connections->config.connections && make_room(connections))
-		followed = calloc(1, sizeof *followed);
+		followed = ft_pool_take(connections->pool, sizeof *followed);
 	if (followed == NULL) {
 		connections->dropped++;
 		return NULL;
 	}
+	*followed = (struct ft_nccl_followed){ .ring = { .pool = connections->pool } };
 	followed->model.connection = connections->count;
 	followed->model.channel = FT_NCCL_NONE;
 	followed->vni = UINT32_MAX;
@@ -99,17 +109,21 @@ struct ft_nccl_followed *ft_nccl_follow(struct ft_nccl_connections *connections)
 
 int ft_nccl_add_lanes(struct ft_nccl_followed *followed, uint32_t count)
 {
+	struct ft_pool *pool = followed->ring.pool;
+	const size_t before = lanes_bytes(followed->lane_count);
 	struct ft_nccl_lane *lanes;
 
 	if (count <= followed->lane_count)
 		return 0;
-	lanes = realloc(followed->lanes, count * sizeof *lanes);
+	lanes = ft_pool_take(pool, lanes_bytes(count));
 	if (lanes == NULL)
 		return -ENOMEM;
-	memset(lanes + followed->lane_count, 0, (count - followed->lane_count) * sizeof *lanes);
-	for (uint32_t i = followed->lane_count; i < count; i++)
-		lanes[i].exact = true;
+	if (before != 0)
+		memcpy(lanes, followed->lanes, before);
+	ft_pool_give(pool, followed->lanes, before);
 	followed->lanes = lanes;
+	for (uint32_t i = followed->lane_count; i < count; i++)
+		lanes[i] = (struct ft_nccl_lane){ .exact = true };
 	followed->lane_count = (uint8_t)count;
 	return 0;
 }

@@ -166,6 +166,7 @@ struct ft_nccl_hint {
 static_assert(sizeof(struct ft_nccl_hint) == 24, "eight in three cache lines");
 
 struct ft_nccl_connections {
+	struct ft_pool *pool; /* of each one's own memory */
 	struct ft_nccl_config config;
 	struct ft_nccl_qps *qps;
 	struct ft_nccl_sink sink;

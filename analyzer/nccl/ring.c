@@ -1,17 +1,31 @@
 #include "ring.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <capture/frame.h>
 
+static size_t transfers_bytes(const struct ft_nccl_ring *ring)
+{
+	return ring->slots * sizeof *ring->transfers;
+}
+
+static size_t requests_bytes(const struct ft_nccl_ring *ring)
+{
+	return (size_t)ring->slots * ring->request_room * sizeof *ring->requests;
+}
+
+static size_t shares_bytes(const struct ft_nccl_ring *ring)
+{
+	return (size_t)ring->slots * ring->share_room * sizeof *ring->shares;
+}
+
 void ft_nccl_ring_free(struct ft_nccl_ring *ring)
 {
-	free(ring->transfers);
-	free(ring->requests);
-	free(ring->shares);
-	*ring = (struct ft_nccl_ring){ 0 };
+	ft_pool_give(ring->pool, ring->transfers, transfers_bytes(ring));
+	ft_pool_give(ring->pool, ring->requests, requests_bytes(ring));
+	ft_pool_give(ring->pool, ring->shares, shares_bytes(ring));
+	*ring = (struct ft_nccl_ring){ .pool = ring->pool };
 }
 
 uint64_t ft_nccl_ring_sum(const struct ft_nccl_ring *ring, const struct ft_nccl_transfer *transfer)
@@ -60,16 +74,17 @@ static void move(const struct ft_nccl_ring *from, const struct ft_nccl_transfer 
 static int fit_shares(struct ft_nccl_ring *ring, uint8_t room)
 {
 	const struct ft_nccl_ring before = *ring;
-	struct ft_nccl_share *shares = malloc((size_t)ring->slots * room * sizeof *shares);
 
-	if (shares == NULL)
-		return -ENOMEM;
-	ring->shares = shares;
 	ring->share_room = room;
+	ring->shares = ft_pool_take(ring->pool, shares_bytes(ring));
+	if (ring->shares == NULL) {
+		*ring = before;
+		return -ENOMEM;
+	}
 	for (uint32_t i = 0; i < ring->slots; i++)
 		if (ring->transfers[i].used)
 			move_shares(&before, &ring->transfers[i], ring, &ring->transfers[i]);
-	free(before.shares);
+	ft_pool_give(ring->pool, before.shares, shares_bytes(&before));
 	return 0;
 }
 
@@ -85,6 +100,7 @@ static uint8_t at_least(uint8_t room, uint32_t wanted)
 int ft_nccl_ring_fit(struct ft_nccl_ring *ring, uint32_t slots, uint32_t requests, uint32_t lanes)
 {
 	struct ft_nccl_ring grown = {
+		.pool = ring->pool,
 		.told = ring->told,
 		.slots = slots > ring->slots ? slots : ring->slots,
 		.request_room = at_least(ring->request_room, requests),
@@ -94,13 +110,14 @@ int ft_nccl_ring_fit(struct ft_nccl_ring *ring, uint32_t slots, uint32_t request
 	if (grown.slots == ring->slots && grown.request_room == ring->request_room)
 		return grown.share_room == ring->share_room ? 0
 							    : fit_shares(ring, grown.share_room);
-	grown.transfers = calloc(grown.slots, sizeof *grown.transfers);
-	grown.requests = malloc((size_t)grown.slots * grown.request_room * sizeof *grown.requests);
-	grown.shares = malloc((size_t)grown.slots * grown.share_room * sizeof *grown.shares);
+	grown.transfers = ft_pool_take(grown.pool, transfers_bytes(&grown));
+	grown.requests = ft_pool_take(grown.pool, requests_bytes(&grown));
+	grown.shares = ft_pool_take(grown.pool, shares_bytes(&grown));
 	if (grown.transfers == NULL || grown.requests == NULL || grown.shares == NULL) {
 		ft_nccl_ring_free(&grown);
 		return -ENOMEM;
 	}
+	memset(grown.transfers, 0, transfers_bytes(&grown));
 	for (uint32_t i = 0; i < ring->slots; i++) {
 		if (ring->transfers[i].used)
 			move(ring, &ring->transfers[i], &grown);

@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include <decode/psn.h>
+#include <flow/pool.h>
 #include <nccl/model.h>
 #include <nccl/seen.h>
 
@@ -57,6 +58,7 @@ struct ft_nccl_transfer {
 };
 
 struct ft_nccl_ring {
+	struct ft_pool *pool; /* that all of it is from */
 	struct ft_nccl_transfer *transfers;
 	/* whatever, where the place is not used: */
 	struct ft_nccl_request *requests; /* `request_room` of each */

@@ -353,8 +353,9 @@ void ft_nccl_straight_tell_lanes(struct ft_nccl_followed *followed);
 /* The PSN of data that comes next on a lane, wherever it is known. */
 uint32_t ft_nccl_straight_next(const struct ft_nccl_followed *followed, uint8_t lane);
 
-/* Room for so many bytes in `many`, aligned to cache lines; 0 or -ENOMEM. */
-int ft_nccl_straight_make_room(struct ft_nccl_straight *straight, size_t bytes);
+/* Room for so many bytes in `many`, aligned to cache lines; 0 or -ENOMEM. And none any more. */
+int ft_nccl_straight_make_room(struct ft_nccl_followed *followed, size_t bytes);
+void ft_nccl_straight_drop_room(struct ft_nccl_followed *followed);
 
 /* The next clear-to-send by its headers; and, if it is like the one before but for its address, its entry, or NULL. */
 bool ft_nccl_straight_is_next_cts(const struct ft_nccl_straight *straight,
@@ -378,7 +379,6 @@ bool ft_nccl_straight_is_to_sizes(const struct ft_nccl_followed *followed, uint6
 /* Back to the general way, if it went straight. */
 void ft_nccl_straight_leave(struct ft_nccl_followed *followed);
 
-/* For so many connections, where packets may go straight; 0 or -ENOMEM. `used`: of them, so far. */
+/* For so many connections, where packets may go straight; 0 or -ENOMEM. */
 int ft_nccl_straight_reserve(struct ft_nccl_straight **all, const struct ft_nccl_config *config);
-void ft_nccl_straight_release(struct ft_nccl_straight *all, const struct ft_nccl_config *config,
-			      uint32_t used);
+void ft_nccl_straight_release(struct ft_nccl_straight *all, const struct ft_nccl_config *config);

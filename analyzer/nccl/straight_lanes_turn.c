@@ -179,7 +179,7 @@ bool ft_nccl_straight_take_over_lanes(struct ft_nccl_followed *followed)
 	begin(followed);
 	if (!take_over_lanes(followed, &oldest) ||
 	    ft_nccl_straight_make_room(
-		    straight, followed->ring.slots * ft_nccl_straight_whole_bytes(straight)) != 0)
+		    followed, followed->ring.slots * ft_nccl_straight_whole_bytes(straight)) != 0)
 		return false;
 	straight->wholes = straight->many;
 	for (uint8_t i = 0; i < followed->lane_count; i++)

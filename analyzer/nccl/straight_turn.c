@@ -1,7 +1,6 @@
 #include "followed.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <decode/packet.h>
@@ -26,13 +25,8 @@ int ft_nccl_straight_reserve(struct ft_nccl_straight **all, const struct ft_nccl
 	return *all != NULL ? 0 : -ENOMEM;
 }
 
-void ft_nccl_straight_release(struct ft_nccl_straight *all, const struct ft_nccl_config *config,
-			      uint32_t used)
+void ft_nccl_straight_release(struct ft_nccl_straight *all, const struct ft_nccl_config *config)
 {
-	if (all == NULL)
-		return;
-	for (uint32_t i = 0; i < used; i++)
-		free(all[i].many);
 	ft_release(all, config->connections * sizeof *all);
 }
 
@@ -200,12 +194,25 @@ static bool has_request(struct ft_nccl_followed *followed)
 	return request->has_offered && request->rkey_count != 0 && request->rkeys[0] != 0;
 }
 
-int ft_nccl_straight_make_room(struct ft_nccl_straight *straight, size_t bytes)
+void ft_nccl_straight_drop_room(struct ft_nccl_followed *followed)
 {
+	struct ft_nccl_straight *straight = followed->straight;
+
+	if (straight == NULL)
+		return;
+	ft_pool_give(followed->ring.pool, straight->many, straight->many_bytes);
+	straight->many = NULL;
+	straight->many_bytes = 0;
+}
+
+int ft_nccl_straight_make_room(struct ft_nccl_followed *followed, size_t bytes)
+{
+	struct ft_nccl_straight *straight = followed->straight;
+
 	if (bytes <= straight->many_bytes)
 		return 0;
-	free(straight->many);
-	straight->many = aligned_alloc(FT_NCCL_STRAIGHT_LINE, bytes);
+	ft_nccl_straight_drop_room(followed);
+	straight->many = ft_pool_take(followed->ring.pool, bytes);
 	straight->many_bytes = straight->many != NULL ? (uint32_t)bytes : 0;
 	if (straight->many == NULL)
 		return -ENOMEM;
@@ -213,12 +220,15 @@ int ft_nccl_straight_make_room(struct ft_nccl_straight *straight, size_t bytes)
 	return 0;
 }
 
-static int make_room(struct ft_nccl_straight *straight, uint32_t slots)
+static int make_room(struct ft_nccl_followed *followed)
 {
+	struct ft_nccl_straight *straight = followed->straight;
+	const uint32_t slots = followed->ring.slots;
+
 	straight->messages = straight->few;
 	if (slots <= FT_NCCL_STRAIGHT_LEAST)
 		return 0;
-	if (ft_nccl_straight_make_room(straight, slots * sizeof *straight->messages) != 0)
+	if (ft_nccl_straight_make_room(followed, slots * sizeof *straight->messages) != 0)
 		return -ENOMEM;
 	straight->messages = straight->many;
 	return 0;
@@ -285,8 +295,7 @@ static void enter_alone(struct ft_nccl_followed *followed)
 	if (followed->unsure || !ft_nccl_split_is_known(followed) ||
 	    followed->model.qp_count != 1 || followed->model.qps_per_device > 1 ||
 	    !answers_in_order(followed, &followed->lanes[0]) ||
-	    !are_waiting(followed, followed->lanes[0].next) ||
-	    make_room(straight, followed->ring.slots) != 0)
+	    !are_waiting(followed, followed->lanes[0].next) || make_room(followed) != 0)
 		return;
 	straight->mask = (uint8_t)(followed->ring.slots - 1);
 	begin(followed);
