@@ -59,6 +59,7 @@ static struct ft_nccl_doubt doubt_of(const struct ft_nccl_moment *moment,
 		.lane = moment->lane_index,
 		.is_alone = moment->turn != FT_NCCL_AHEAD,
 		.next = next_of(moment),
+		.step = moment->turn == FT_NCCL_APART ? moment->followed->steps : 0,
 	};
 }
 
@@ -88,13 +89,14 @@ void ft_nccl_tell_whichever(const struct ft_nccl_moment *moment, const struct ft
 
 void ft_nccl_tell_if_it_goes_on(struct ft_nccl_connections *connections,
 				struct ft_nccl_followed *followed,
-				const struct ft_nccl_found *found)
+				const struct ft_nccl_found *found, bool may_be_new)
 {
 	struct ft_nccl_doubt doubt = {
 		.found = *found,
 		.is_cts = true,
 		.is_anothers = true,
 		.is_alone = true,
+		.step = may_be_new ? followed->steps : 0,
 	};
 
 	if (connections->doubt_count == FT_NCCL_DOUBTS)
@@ -166,11 +168,11 @@ void ft_nccl_anew_refute(const struct ft_nccl_moment *moment, bool is_cts)
 	connections->doubt_count = kept;
 }
 
-/* Where it is wrong whichever message it is of, the connection went on, on whichever queue pair. */
+/* Where another connection may have begun with it, the known one went on, on whichever queue pair. */
 static bool stands_alone(const struct ft_nccl_followed *followed, const struct ft_nccl_doubt *doubt)
 {
 	return doubt->is_alone && !doubt->goes_on && may_tell(followed, doubt) &&
-	       (!doubt->is_whichever || followed->steps > doubt->step);
+	       (doubt->step == 0 || followed->steps > doubt->step);
 }
 
 void ft_nccl_anew_settle(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,

@@ -21,11 +21,12 @@ void ft_nccl_tell_whichever(const struct ft_nccl_moment *moment, const struct ft
 
 /*
  * Likewise of a write by somebody else to what the connection announced: memory at this place may be another job's by now. It is
- * told once a clear-to-send has come that is the connection's next one.
+ * told once a clear-to-send has come that is the connection's next one. `may_be_new`: it may begin another connection on its queue
+ * pair, and is not told at the end unless anything of this one came behind it.
  */
 void ft_nccl_tell_if_it_goes_on(struct ft_nccl_connections *connections,
 				struct ft_nccl_followed *followed,
-				const struct ft_nccl_found *found);
+				const struct ft_nccl_found *found, bool may_be_new);
 
 /* A packet with an old PSN: the sequence that began anew may go on. */
 void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts);

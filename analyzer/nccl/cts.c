@@ -1,5 +1,7 @@
 #include "followed.h"
 
+#include <string.h>
+
 #include <decode/packet.h>
 
 #include "adrift.h"
@@ -160,6 +162,7 @@ static bool announce(struct ft_nccl_moment *moment, const struct ft_nccl_ask *as
 	transfer->message.has_k = true;
 	transfer->message.cts_frame = moment->seen->frame;
 	transfer->message.cts_ts_ns = moment->seen->ts_ns;
+	transfer->cts_psn = moment->seen->psn;
 	count(followed, ask);
 	return true;
 }
@@ -177,10 +180,23 @@ static void tell_evidence(struct ft_nccl_moment *moment)
 }
 
 /* A connection that has ended may have left its queue pairs to another one, which begins at PSN 0. */
-static bool may_be_new(const struct ft_nccl_moment *moment)
+static bool begins_anew(const struct ft_nccl_moment *moment)
 {
-	return moment->turn == FT_NCCL_APART || moment->seen->psn == 0 ||
-	       ft_nccl_order_is_anothers(moment);
+	return moment->seen->psn == 0 || ft_nccl_order_is_anothers(moment);
+}
+
+/* Of another sequence than transport can have got to: its number still tells how many PSNs went by. */
+static bool is_far_in_turn(const struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+	uint32_t packets = ft_psn_since(moment->seen->psn, lane->cts.next) + 1;
+	uint32_t messages;
+
+	if (!lane->asked || lane->cts_step == 0 || !ask->has_k || moment->followed->failing ||
+	    begins_anew(moment))
+		return true;
+	messages = (uint32_t)((ask->k - lane->cts_k) / lane->cts_step);
+	return ft_psn_since(packets, messages) <= lane->refused;
 }
 
 /* Numbers go up by as many as there are devices, with each PSN: one packet is a clear-to-send. */
@@ -191,13 +207,15 @@ static bool is_in_turn(struct ft_nccl_moment *moment, const struct ft_nccl_ask *
 	uint64_t ahead = (uint64_t)ft_psn_distance(moment->seen->psn, lane->cts.next);
 	bool in_turn = true;
 
-	if (moment->turn == FT_NCCL_LATE || moment->turn == FT_NCCL_APART || !ask->is_read)
+	if (moment->turn == FT_NCCL_LATE || !ask->is_read)
 		return true;
-	if (lane->asked && lane->cts_step != 0) {
+	if (moment->turn == FT_NCCL_APART)
+		in_turn = is_far_in_turn(moment, ask);
+	else if (lane->asked && lane->cts_step != 0)
 		in_turn = step != 0 && step <= (ahead + 1) * lane->cts_step &&
 			  step % lane->cts_step == 0 &&
 			  step / lane->cts_step + lane->refused > ahead;
-	} else if (lane->asked && (ahead == 0 || lane->refused == 0)) {
+	else if (lane->asked && (ahead == 0 || lane->refused == 0)) {
 		bool is_step = step != 0 && step % (ahead + 1) == 0 &&
 			       step / (ahead + 1) <= FT_NCCL_DEVICES_MAX;
 
@@ -212,7 +230,16 @@ static bool is_in_turn(struct ft_nccl_moment *moment, const struct ft_nccl_ask *
 	return in_turn;
 }
 
-/* What asks for another place or length than the clear-to-send of the same message did. */
+static bool asks_for_same(const struct ft_nccl_request *request, const struct ft_nccl_cts *entry)
+{
+	uint8_t keys =
+		request->rkey_count < entry->rkey_count ? request->rkey_count : entry->rkey_count;
+
+	return request->va == entry->addr && request->offered == entry->size &&
+	       memcmp(request->rkeys, entry->rkeys, keys * sizeof entry->rkeys[0]) == 0;
+}
+
+/* What asks for another place, length or key than the clear-to-send of the same message did. */
 static bool is_disputed(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
 {
 	struct ft_nccl_followed *followed = moment->followed;
@@ -223,8 +250,7 @@ static bool is_disputed(struct ft_nccl_moment *moment, const struct ft_nccl_ask 
 	    (ask->first.has & FT_NCCL_CTS_SIZE) == 0 || ft_nccl_order_is_anothers(moment))
 		return false;
 	request = ft_nccl_ring_requests(&followed->ring, before);
-	if (!request->has_offered ||
-	    (request->va == ask->first.addr && request->offered == ask->first.size))
+	if (!request->has_offered || asks_for_same(request, &ask->first))
 		return false;
 	ft_nccl_fault_disputed(moment, before);
 	return true;
@@ -251,6 +277,20 @@ static bool shows_other_slots(struct ft_nccl_moment *moment, struct ft_nccl_ask 
 	return ft_nccl_cts_understand(moment->followed, moment->seen, moment->lane_index, ask);
 }
 
+/* It may be of another connection, which begins. */
+static void refuse(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
+{
+	const bool is_anew = begins_anew(moment);
+
+	if (!is_anew)
+		ft_nccl_fault_cts(moment, ask->has_k, ask->k);
+	if (!is_anew && moment->turn != FT_NCCL_APART)
+		doubt(moment);
+	if (is_anew || ((moment->turn == FT_NCCL_AHEAD || moment->turn == FT_NCCL_APART) &&
+			!moment->followed->given_up))
+		ft_nccl_stranger_see(moment->connections, moment->seen);
+}
+
 /* A write begins. False: it is none of the connection's. */
 static bool take(struct ft_nccl_moment *moment)
 {
@@ -259,14 +299,7 @@ static bool take(struct ft_nccl_moment *moment)
 
 	if (!ft_nccl_cts_understand(moment->followed, moment->seen, moment->lane_index, &ask) &&
 	    !shows_other_slots(moment, &ask)) {
-		if (may_be_new(moment)) {
-			ft_nccl_stranger_see(moment->connections, moment->seen);
-			return false;
-		}
-		ft_nccl_fault_cts(moment, ask.has_k, ask.k);
-		doubt(moment);
-		if (moment->turn == FT_NCCL_AHEAD && !moment->followed->given_up)
-			ft_nccl_stranger_see(moment->connections, moment->seen);
+		refuse(moment, &ask);
 		return false;
 	}
 	moment->followed->misfits = 0;
@@ -285,24 +318,52 @@ static bool take(struct ft_nccl_moment *moment)
 	return true;
 }
 
-/* Sent again; or a new connection's, whose PSNs began anew. */
+static bool is_elsewhere(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_target *fifo = &followed->model.fifo;
+	uint64_t bytes = ft_nccl_fifo_slots_most(followed) * (uint64_t)fifo->slot_bytes;
+
+	return (seen->has & FT_HAS_RETH) != 0 && fifo->is_known && bytes != 0 &&
+	       seen->va - fifo->addr >= bytes;
+}
+
+/* For a message that another PSN asked for, or none has yet. */
+static bool is_misplaced(const struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
+{
+	const struct ft_nccl_transfer *before = ft_nccl_ring_find(&moment->followed->ring, ask->k);
+
+	if (!ask->has_k || !moment->lane->asked || moment->followed->failing)
+		return false;
+	if (before == NULL || !before->has_cts)
+		return ask->k > moment->lane->cts_k;
+	return before->cts_psn != moment->seen->psn;
+}
+
+/* Sent again, as it was; or it is forged, or a new connection's, whose PSNs began anew. */
 static void see_again(struct ft_nccl_moment *moment)
 {
-	const struct ft_nccl_target *fifo = &moment->followed->model.fifo;
 	const struct ft_nccl_seen *seen = moment->seen;
-	uint64_t slots = ft_nccl_fifo_slots_most(moment->followed);
-	uint64_t bytes = slots * fifo->slot_bytes;
 	struct ft_nccl_ask ask = { 0 };
+	bool is_read, has_passed;
 
 	ft_nccl_anew_see(moment, true);
-	if ((seen->has & FT_HAS_RETH) != 0 && fifo->is_known && bytes != 0 &&
-	    seen->va - fifo->addr >= bytes)
+	if (is_elsewhere(moment->followed, seen)) {
 		ft_nccl_stranger_see(moment->connections, seen);
-	else if (!ft_nccl_begins(seen->opcode) ||
-		 !ft_nccl_cts_understand(moment->followed, seen, moment->lane_index, &ask) ||
-		 (!is_disputed(moment, &ask) &&
-		  ft_nccl_psns_repeats(&moment->lane->cts, seen->psn)))
+		return;
+	}
+	is_read = ft_nccl_begins(seen->opcode) &&
+		  ft_nccl_cts_understand(moment->followed, seen, moment->lane_index, &ask);
+	if (is_read && is_disputed(moment, &ask))
+		return;
+	has_passed = ft_nccl_psns_repeats(&moment->lane->cts, seen->psn);
+	if (!is_read || has_passed)
 		moment->followed->model.retransmitted_cts++;
+	if (!has_passed || !ft_nccl_begins(seen->opcode) || ft_nccl_order_is_anothers(moment))
+		return;
+	if (!is_read)
+		ft_nccl_fault_cts(moment, ask.has_k, ask.k);
+	else if (is_misplaced(moment, &ask))
+		ft_nccl_fault_replayed(moment, ask.k);
 }
 
 void ft_nccl_cts_see(struct ft_nccl_moment *moment)

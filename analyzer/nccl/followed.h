@@ -144,7 +144,7 @@ struct ft_nccl_doubt {
 	bool is_anothers;  /* it was written by another queue pair than the connection's */
 	bool goes_on;      /* packets behind it came, in sequence .. */
 	uint32_t next;     /* .. of which this PSN is the next */
-	uint64_t step;     /* is_whichever: when it came */
+	uint64_t step;     /* when it came; 0: it is told though nothing comes behind it */
 };
 
 struct ft_nccl_cut_setups;

@@ -55,6 +55,7 @@ struct ft_nccl_transfer {
 	/* of those, beyond `written`, that the connection counts: what was missed */
 	uint64_t missed;
 	uint32_t immdt;
+	uint32_t cts_psn; /* if it has one */
 };
 
 struct ft_nccl_ring {

@@ -54,12 +54,17 @@ static bool is_at(const struct ft_nccl_party *party, const struct ft_nccl_seen *
 	return has_place(party, seen->ends.dst);
 }
 
+static bool is_on(const struct ft_nccl_party *party, uint8_t lane, const struct ft_nccl_seen *seen)
+{
+	return party->qpns[lane] == seen->dest_qp && is_at(party, seen);
+}
+
 static bool is_to(const struct ft_nccl_followed *followed, const struct ft_nccl_party *party,
 		  const struct ft_nccl_seen *seen)
 {
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
-		if (party->qpns[i] == seen->dest_qp)
-			return is_at(party, seen);
+		if (is_on(party, i, seen))
+			return true;
 	}
 	return false;
 }
@@ -145,7 +150,42 @@ static void tell_of_guessed(struct ft_nccl_connections *connections,
 
 	if (is_to_fifo(followed, seen) ? knows_who_asks(followed)
 				       : has_all || (is_foreign && ft_nccl_had_all(followed)))
-		ft_nccl_tell_if_it_goes_on(connections, followed, found);
+		ft_nccl_tell_if_it_goes_on(connections, followed, found, false);
+}
+
+/* The peer of a queue pair was seen to write to it, or from it as the set-up says: nobody else writes to it, wherever. */
+static bool has_its_peer(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		const struct ft_nccl_lane *lane = &followed->lanes[i];
+
+		bool is_paired =
+			model->is_set_up && !followed->unsure && (lane->asked || lane->carried);
+
+		if (((is_paired || lane->asked) && is_on(&model->sender, i, seen)) ||
+		    ((is_paired || lane->carried) && is_on(&model->receiver, i, seen)))
+			return true;
+	}
+	return false;
+}
+
+/* It goes to nothing that was announced. */
+static void tell_of_place(struct ft_nccl_connections *connections,
+			  struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_found found = ft_nccl_found_in(followed, seen, FT_NCCL_SECOND_WRITER, 0.8);
+
+	if (!has_its_peer(followed, seen) || may_be_its_own(followed, seen) ||
+	    has_place(&followed->model.sender, seen->ends.src) ||
+	    has_place(&followed->model.receiver, seen->ends.src))
+		return;
+	snprintf(found.text, sizeof found.text,
+		 "%" PRIu32 " bytes to 0x%" PRIx64
+		 ", which nobody asked for, come from another address than the queue pair's peer",
+		 seen->length, seen->va);
+	ft_nccl_tell_if_it_goes_on(connections, followed, &found, true);
 }
 
 bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
@@ -160,6 +200,8 @@ bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
 	const char *what = what_is_at(followed, seen, is_guessed);
 	struct ft_nccl_found found = ft_nccl_found_in(followed, seen, FT_NCCL_SECOND_WRITER, 0.9);
 
+	if (what == NULL && is_to_its_own)
+		tell_of_place(connections, followed, seen);
 	if (what == NULL)
 		return false;
 	if (may_be_its_own(followed, seen) ||

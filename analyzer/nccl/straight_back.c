@@ -17,6 +17,8 @@ struct ft_nccl_transfer *ft_nccl_straight_ask(struct ft_nccl_followed *followed,
 	transfer->has_cts = true;
 	transfer->message.request_count = 1;
 	transfer->message.cts_frame = cts_frame;
+	transfer->cts_psn = ft_psn_back(followed->straight->cts_psn,
+					(uint32_t)(followed->straight->newest - k) + 1);
 	return transfer;
 }
 

@@ -179,6 +179,33 @@ class Forged(nccl.WithTruths):
                 self.named("clear-to-send %s, in sequence" % name, capture, header,
                            place.with_frame(forged, psn, place.asks), place.at + 2)
 
+    def test_clear_to_sends_out_of_their_sequence(self):
+        """Under the PSN of an older one, whose copy they are not, and farther away than transport can be; the connection goes on."""
+        for capture, header, place in self.places():
+            before = [i for i in place.asks if i <= place.at]
+            if len(before) < 3 or place.asks[-1] == before[-1] or len(place.connection["sender_qpns"]) != 1:
+                continue
+            like = place.records[before[-1]]
+            if field(like, BTH + 24, 4) != {"B": 32, "C": 32}.get(place.family, 64):
+                continue
+            for name, va, key, payload in self.clear_to_sends(place, like):
+                for verb, way, psn in (("audit", "old", psn_of(place.records[before[-2]])), ("nccl", "far", psn_of(like) + (1 << 20))):
+                    forged = retouched(like, psn=psn, reth=(va, len(payload)), key=key, payload=payload)
+                    self.named("%s clear-to-send %s" % (way, name), capture, header, place.with_frame(forged), place.at + 2, (verb,))
+
+    def test_another_key_under_the_psn_of_a_clear_to_send(self):
+        """Where it was put, and all else, as it was."""
+        at = {"B": 16, "C": 12, "D": 12}
+        for capture, header, place in self.places():
+            before = [i for i in place.asks if i <= place.at]
+            like = place.records[before[-1]] if before else None
+            if like is None or field(like, BTH + 24, 4) != {"B": 32, "C": 32}.get(place.family, 64):
+                continue
+            payload = bytearray(like[16 + BTH + 28:][:field(like, BTH + 24, 4)])
+            payload[at.get(place.family, 16)] ^= 0x41
+            forged = retouched(like, payload=bytes(payload), reth=(field(like, BTH + 12, 8), len(payload)))
+            self.named("another key", capture, header, place.with_frame(forged), place.at + 2)
+
     def test_the_first_clear_to_send_again(self):
         """Behind its set-up, before there is a second one."""
         for capture, truth in self.each():
@@ -205,6 +232,17 @@ class Forged(nccl.WithTruths):
                 continue
             forged = retouched(place.records[place.at], psn=7, source=bytes((10, 66, 6, 6)))
             self.named("another address, to the FIFO", capture, header, place.with_frame(forged), place.at + 2)
+
+    def test_another_address_to_a_queue_pair(self):
+        """To nothing that was asked for: named once the connection has gone on, and not where it may be one that begins."""
+        for capture, header, place in self.places():
+            like = place.records[place.message["wire"][0]["first_frame"] - 1]
+            forged = retouched(like, psn=7, source=bytes((10, 66, 6, 6)), reth=(0x1000, 64), key=7)
+            records = place.with_frame(forged)
+            if place.data[-1] > place.at:
+                self.named("another address, to nothing", capture, header, records, place.at + 2)
+            with self.subTest(capture=capture.name):
+                self.assertEqual(self.findings("nccl", self.write("last", header, records[:place.at + 2])), [])
 
     def test_another_writer_to_a_fifo_that_is_still_learnt(self):
         """Its slots are 256 of NCCL 2.19 as soon as they are no 64, without a wrap."""

@@ -101,10 +101,15 @@ static void what_lies_beside_the_fifo_is_not_its_own(void **state)
 		int64_t at;
 		bool told;
 	} cases[] = {
-		{ 99, 0, 0, true },         { 99, 0, FIFO_BYTES - 1, true },
-		{ 99, 0, -1, false },       { 99, 0, FIFO_BYTES, false },
-		{ 99, 1, 0, false },        { SENDER_QP, 0, 0, true },
-		{ SENDER_QP, 1, 0, false },
+		{ 99, 0, 0, true },
+		{ 99, 0, FIFO_BYTES - 1, true },
+		{ 99, 0, -1, false },
+		{ 99, 0, FIFO_BYTES, false },
+		{ 99, 1, 0, false },
+		{ SENDER_QP, 0, 0, true },
+		/* wherever it goes: that queue pair has a peer */
+		{ SENDER_QP, 1, 0, true },
+		{ SENDER_QP, 0, FIFO_BYTES, true },
 	};
 
 	(void)state;
