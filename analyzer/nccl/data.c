@@ -141,6 +141,8 @@ static bool begin(struct ft_nccl_moment *moment)
 		reject(moment);
 		return false;
 	}
+	if (answer.kind == FT_NCCL_ANSWER_END && !is_stray && ft_nccl_fault_end(moment))
+		return false;
 	if (((answer.odd && !answer.sure) || ft_nccl_is_far_ahead(moment)) && !moment->accepted &&
 	    ft_nccl_hold_back(moment))
 		return false;

@@ -59,6 +59,12 @@ void ft_nccl_fault_release(struct ft_nccl_connections *connections,
 /* Nothing is told of what waits for it to be known whether packets pass in order, nor of early data on the lane. */
 void ft_nccl_fault_forget(const struct ft_nccl_moment *moment);
 
+/*
+ * An empty write that says how much there was of a message, right behind the end of the one before: nothing was written that it
+ * could end. It is told, and true.
+ */
+bool ft_nccl_fault_end(struct ft_nccl_moment *moment);
+
 /* The immediates of a message of one request that is complete. */
 void ft_nccl_fault_immediate(struct ft_nccl_moment *moment,
 			     const struct ft_nccl_transfer *transfer);

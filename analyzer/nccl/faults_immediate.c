@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "asked.h"
+
 /* Immediates that must have been right before one is wrong. */
 enum { SURE_OF_CONTENT = 3 };
 
@@ -46,6 +48,13 @@ static void tell_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_t
 	ft_nccl_tell_of_data(moment->connections, &found);
 }
 
+/* Immediates are lengths, and no queue pair that is not known has data. */
+static bool knows_lengths(const struct ft_nccl_followed *followed)
+{
+	return followed->model.imm_content == FT_NCCL_IMM_LENGTH && followed->by_id == 0 &&
+	       followed->by_length >= SURE_OF_CONTENT && ft_nccl_is_alone(followed);
+}
+
 /* Of several queue pairs one that a hole came on may have been taken for being elsewhere. */
 static bool is_counted(const struct ft_nccl_followed *followed, const struct ft_nccl_share *shares)
 {
@@ -61,9 +70,7 @@ void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl
 	const struct ft_nccl_followed *followed = moment->followed;
 	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
 
-	if (followed->model.imm_content != FT_NCCL_IMM_LENGTH || followed->by_id != 0 ||
-	    followed->by_length < SURE_OF_CONTENT || !ft_nccl_is_calm(followed) ||
-	    !ft_nccl_is_alone(followed) || moment->turn == FT_NCCL_AHEAD)
+	if (!knows_lengths(followed) || !ft_nccl_is_calm(followed) || moment->turn == FT_NCCL_AHEAD)
 		return;
 	if (!is_counted(followed, shares))
 		return;
@@ -71,4 +78,23 @@ void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl
 		if (shares[i].used)
 			tell_immediate(moment, transfer, &shares[i]);
 	}
+}
+
+bool ft_nccl_fault_end(struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_lane *lane = moment->lane;
+	struct ft_nccl_found found =
+		ft_nccl_found_in(followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
+
+	if (moment->turn != FT_NCCL_NEXT || lane->open || lane->orphans != 0 ||
+	    lane->ended_to != moment->seen->psn || followed->failing ||
+	    (!ft_nccl_is_bare_end(moment->seen) && !knows_lengths(followed)))
+		return false;
+	snprintf(found.text, sizeof found.text,
+		 "an empty write with the immediate 0x%08" PRIx32
+		 " ends a message of which nothing was written",
+		 moment->seen->immdt);
+	ft_nccl_tell_of_data(moment->connections, &found);
+	return true;
 }

@@ -34,6 +34,7 @@ struct ft_nccl_lane {
 	uint16_t udp_sport; /* of its packets, as first seen */
 	uint16_t noted;     /* evidence told, bits 1 << enum ft_nccl_evidence */
 	uint32_t write_end; /* PSN */
+	uint32_t ended_to;  /* PSN behind the last immediate; 0 also before the first packet */
 	bool counted;       /* it was followed from its first packet on, without a hole: */
 	uint32_t turns;     /* messages that began here */
 	uint64_t at;

@@ -127,6 +127,8 @@ static void tell_lane(const struct ft_nccl_straight *straight, struct ft_nccl_la
 	lane->at = straight->next - 1;
 	lane->open = straight->stage != FT_NCCL_STRAIGHT_IDLE;
 	lane->writing = straight->stage == FT_NCCL_STRAIGHT_WRITING;
+	if (!lane->open)
+		lane->ended_to = straight->data_psn;
 	if (lane->writing)
 		lane->write_end = straight->data_psn;
 }

@@ -281,6 +281,8 @@ static void tell_lane(struct ft_nccl_followed *followed, uint8_t i)
 	lane->data.next = told->psn;
 	lane->open = told->stage != FT_NCCL_STRAIGHT_IDLE;
 	lane->writing = told->stage == FT_NCCL_STRAIGHT_WRITING;
+	if (!lane->open && told->begun != 0)
+		lane->ended_to = told->psn;
 	if (lane->writing)
 		lane->write_end = told->psn;
 	if (told->acked != FT_NCCL_NONE)

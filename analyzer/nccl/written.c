@@ -179,6 +179,7 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 	share->ended = true;
 	share->immdt = immdt;
 	share->imm_frame = moment->seen->frame;
+	moment->lane->ended_to = ft_psn_add(moment->seen->psn, 1);
 	if (moment->lane->open && moment->lane->at == message->k)
 		moment->lane->open = moment->lane->writing = false;
 	message->has_imm = true;

@@ -219,6 +219,28 @@ class Forged(nccl.WithTruths):
             forged = retouched(like, psn=psn, reth=(va, length), key=key, payload=like[16 + BTH + 28:][:length])
             self.named("first again", capture, header, place.with_frame(forged, psn, place.asks), place.at + 2)
 
+    def test_an_end_of_nothing(self):
+        """An empty write with an immediate behind the end of a message: it is named, and not what comes in its place."""
+        for capture, header, place in self.places():
+            like = place.records[place.message["wire"][0]["first_frame"] - 1]
+            psn = place.next_psn(place.data, place.at)
+            if len(place.connection["receiver_qpns"]) != 1:
+                continue
+            body = retouched(like, psn=psn, reth=(0, 0), key=0)[16 + BTH:-4]
+            made = nccl.WRITE_ONLY_IMM.to_bytes(1, "big") + body[1:] + struct.pack("<I", 0x1234)
+            front = bytearray(like[16:16 + BTH])
+            struct.pack_into(">H", front, 16, 20 + 8 + len(made) + 4)
+            struct.pack_into(">H", front, 38, 8 + len(made) + 4)
+            front[24:26] = bytes(2)
+            front[24:26] = struct.pack(">H", checksum(bytes(front[14:34])))
+            frame = bytes(front) + made + bytes(4)  # whatever ICRC
+            forged = like[:8] + struct.pack("<II", len(frame), len(frame)) + frame
+            for name, records in (("an end", place.with_frame(forged)), ("an end, in sequence", place.with_frame(forged, psn, place.data))):
+                path = self.write("forged", header, records)
+                with self.subTest(capture=capture.name, forged=name, frame=place.at + 2):
+                    found = document(path, options=["--messages", "0", "--no-icrc"])["findings"]
+                    self.assertEqual([(f["rule"], f["frames"]) for f in found], [("nccl.contradiction", [place.at + 2])])
+
     def test_other_writers(self):
         for capture, header, place in self.places():
             if place.at + 1 != place.message["cts_frame"]:
