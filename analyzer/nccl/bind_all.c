@@ -25,6 +25,34 @@ static bool is_to_receiver(const struct ft_nccl_followed *followed,
 	return false;
 }
 
+/* To a queue pair that its clear-to-sends go to. */
+static bool is_to_sender(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_stranger *stranger)
+{
+	const struct ft_nccl_party *sender = &followed->model.sender;
+
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		const struct ft_nccl_place *place = &sender->places[sender->qp_device[i]];
+
+		if (sender->qpns[i] == stranger->qpn && place->by_lid == stranger->by_lid &&
+		    memcmp(place->address, stranger->dst, sizeof stranger->dst) == 0)
+			return ft_nccl_is_in(followed, stranger->vni);
+	}
+	return false;
+}
+
+/* Writes of another address to that queue pair before the connection was known. */
+static void blame_asking(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+			 const struct ft_nccl_stranger *stranger)
+{
+	struct ft_nccl_logged logged;
+
+	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
+		if (ft_nccl_begins(logged.seen.opcode) && (logged.seen.has & FT_HAS_RETH) != 0)
+			ft_nccl_fault_stranger(connections, followed, &logged.seen, false);
+	}
+}
+
 /* Writes of somebody else to what the connection had asked for by then. */
 static void blame(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		  const struct ft_nccl_stranger *stranger)
@@ -91,6 +119,8 @@ static unsigned find_candidates(struct ft_nccl_connections *connections,
 		if (!ft_nccl_is_between(followed, stranger)) {
 			if (is_to_receiver(followed, stranger))
 				blame(connections, followed, stranger);
+			if (is_to_sender(followed, stranger))
+				blame_asking(connections, followed, stranger);
 			continue;
 		}
 		anchor = replies != NULL ? ft_nccl_anchor_at_write(stranger->log)

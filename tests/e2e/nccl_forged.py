@@ -266,6 +266,23 @@ class Forged(nccl.WithTruths):
             with self.subTest(capture=capture.name):
                 self.assertEqual(self.findings("nccl", self.write("last", header, records[:place.at + 2])), [])
 
+    def test_a_copy_of_a_clear_to_send_before_its_connection_is_known(self):
+        """Without a set-up two of them show one; another address has sent a copy of the first by then."""
+        told = collections.Counter()
+        for capture, truth in self.each():
+            header, records = read_pcap(capture)
+            records = list(filter(is_roce, records))
+            first = next(i for i, r in enumerate(records) if r[16 + BTH] == nccl.WRITE_ONLY and field(r, BTH + 24, 4) in (32, 64))
+            payload = records[first][16 + BTH + 28:][:field(records[first], BTH + 24, 4)]
+            forged = retouched(records[first], source=bytes((10, 66, 6, 6)), reth=(field(records[first], BTH + 12, 8), len(payload)),
+                               payload=payload)
+            path = self.write("forged", header, records[:first + 1] + [forged] + records[first + 1:])
+            with self.subTest(capture=capture.name, frame=first + 2):
+                blamed = [(f["rule"], f["frames"]) for f in self.findings("nccl", path)]
+                self.assertIn(blamed, ([], [("nccl.second-writer", [first + 2])]))
+                told[bool(blamed)] += 1
+        self.assertGreaterEqual(told[True], 0.9 * told.total(), told)
+
     def test_another_writer_to_a_fifo_that_is_still_learnt(self):
         """Its slots are 256 of NCCL 2.19 as soon as they are no 64, without a wrap."""
         for capture, truth in self.each():
