@@ -1,6 +1,7 @@
 #include "followed.h"
 
 #include "faults.h"
+#include "successor.h"
 #include "written.h"
 
 /* What was sent again has the place of a write that nobody asked for: one of the two is forged. */
@@ -58,6 +59,9 @@ void ft_nccl_data_again(struct ft_nccl_moment *moment)
 	const struct ft_nccl_begun *twin = NULL;
 	struct ft_nccl_transfer *begun = NULL;
 
+	ft_nccl_successor_see(moment);
+	if (moment->followed->retired)
+		return;
 	if (ft_nccl_psns_repeats(&moment->lane->data, moment->seen->psn))
 		moment->followed->model.retransmitted_data++;
 	if (ft_nccl_begins(moment->seen->opcode))

@@ -12,6 +12,7 @@
 #include "order.h"
 #include "run.h"
 #include "spares.h"
+#include "successor.h"
 
 int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 			       const struct ft_nccl_config *config, struct ft_nccl_qps *qps,
@@ -356,7 +357,7 @@ static void follow_on(struct ft_nccl_connections *connections, struct ft_nccl_en
 		return;
 	}
 	ft_nccl_data_see(&moment);
-	if (seen->opcode == 0x06 && !connections->config.ends_only)
+	if (seen->opcode == 0x06 && !connections->config.ends_only && !followed->retired)
 		ft_nccl_run_note(connections, seen, followed->model.connection, moment.lane_index);
 }
 
@@ -371,10 +372,10 @@ static void see_followed(struct ft_nccl_connections *connections, struct ft_nccl
 	ft_nccl_straight_leave(followed);
 	if (ft_nccl_is_from_peer(followed, end, seen))
 		follow_on(connections, end, seen);
-	else if (ft_nccl_is_write(seen->opcode) && (seen->has & FT_HAS_RETH) != 0)
-		ft_nccl_fault_stranger(connections, followed, seen, true);
-	if (followed->straight != NULL && !ft_nccl_is_vlan_apart(seen->ends.vni) &&
-	    !ft_nccl_fault_waits(connections, followed))
+	else
+		ft_nccl_successor_see_other(connections, followed, seen);
+	if (!followed->retired && followed->straight != NULL &&
+	    !ft_nccl_is_vlan_apart(seen->ends.vni) && !ft_nccl_fault_waits(connections, followed))
 		ft_nccl_straight_enter(followed);
 }
 

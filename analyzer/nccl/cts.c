@@ -286,8 +286,9 @@ static void refuse(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
 		ft_nccl_fault_cts(moment, ask->has_k, ask->k);
 	if (!is_anew && moment->turn != FT_NCCL_APART)
 		doubt(moment);
-	if (is_anew || ((moment->turn == FT_NCCL_AHEAD || moment->turn == FT_NCCL_APART) &&
-			!moment->followed->given_up))
+	if (is_anew || (!moment->followed->given_up &&
+			(moment->turn == FT_NCCL_AHEAD || moment->turn == FT_NCCL_APART ||
+			 ft_nccl_order_is_over(moment->followed, moment->seen->ts_ns))))
 		ft_nccl_stranger_see(moment->connections, moment->seen);
 }
 
@@ -318,13 +319,21 @@ static bool take(struct ft_nccl_moment *moment)
 	return true;
 }
 
+/*
+ * It goes to no slot of the FIFO; or, long behind the last message, has none of its keys: where the FIFO begins may not be known
+ * yet.
+ */
 static bool is_elsewhere(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
 {
 	const struct ft_nccl_target *fifo = &followed->model.fifo;
-	uint64_t bytes = ft_nccl_fifo_slots_most(followed) * (uint64_t)fifo->slot_bytes;
+	const uint64_t bytes = (uint64_t)ft_nccl_fifo_slots_most(followed) * fifo->slot_bytes;
+	bool has_key = fifo->rkey_count == 0 || !ft_nccl_order_is_over(followed, seen->ts_ns);
 
-	return (seen->has & FT_HAS_RETH) != 0 && fifo->is_known && bytes != 0 &&
-	       seen->va - fifo->addr >= bytes;
+	if ((seen->has & FT_HAS_RETH) == 0)
+		return false;
+	for (uint8_t i = 0; i < fifo->rkey_count; i++)
+		has_key = has_key || fifo->rkeys[i] == seen->rkey;
+	return !has_key || (fifo->is_known && bytes != 0 && seen->va - fifo->addr >= bytes);
 }
 
 /* For a message that another PSN asked for, or none has yet. */

@@ -9,6 +9,7 @@
 #include "sizes.h"
 #include "split.h"
 #include "stray.h"
+#include "successor.h"
 #include "turns.h"
 #include "under_way.h"
 #include "written.h"
@@ -18,6 +19,9 @@ static void reject(struct ft_nccl_moment *moment)
 	struct ft_nccl_lane *lane = moment->lane;
 
 	ft_nccl_fault_write(moment);
+	ft_nccl_successor_see(moment);
+	if (moment->followed->retired)
+		return;
 	if (lane->writing) { /* what goes on from here is the write that it came between */
 		ft_nccl_step(moment->followed, false);
 		return;
@@ -135,6 +139,10 @@ static bool begin(struct ft_nccl_moment *moment)
 	answer = ft_nccl_answer_of(moment);
 	is_stray = answer.kind == FT_NCCL_ANSWER_END && moment->turn == FT_NCCL_NEXT &&
 		   ft_nccl_stray_is_next(moment, true);
+	if (may_go_nowhere(moment, &answer) && ft_nccl_successor_goes_on(moment)) {
+		ft_nccl_successor_see(moment);
+		return false;
+	}
 	if (may_go_nowhere(moment, &answer))
 		ft_nccl_fault_nowhere(moment, answer.kind == FT_NCCL_ANSWER_NONE);
 	if (answer.kind == FT_NCCL_ANSWER_NONE) {

@@ -60,7 +60,9 @@ struct ft_nccl_lane {
 	uint8_t cts_step; /* .. and from one to the next without a hole; 0: not known */
 	/* so many packets were not taken for data of it when they came, while this PSN was the next */
 	uint32_t left_out, left_out_at;
-	uint32_t left_out_to;           /* .. up to this PSN */
+	uint32_t left_out_to;  /* .. up to this PSN */
+	bool succeeded;        /* a write that may be a later connection's: successor.h .. */
+	uint32_t succeeded_to; /* .. up to this PSN */
 	struct ft_nccl_seen odd, early; /* without payload */
 	struct ft_nccl_tally tally;     /* that it had a part of */
 };

@@ -205,12 +205,16 @@ static uint64_t last_begun(const struct ft_nccl_ring *ring)
 	return last;
 }
 
+bool ft_nccl_order_is_over(const struct ft_nccl_followed *followed, uint64_t ts_ns)
+{
+	const uint64_t last = last_begun(&followed->ring);
+
+	return ts_ns != FT_TS_UNKNOWN && last != FT_TS_UNKNOWN && ts_ns > last &&
+	       ts_ns - last > LONG_NS;
+}
+
 bool ft_nccl_order_is_anothers(const struct ft_nccl_moment *moment)
 {
-	uint64_t now = moment->seen->ts_ns, last;
-
-	if (moment->turn == FT_NCCL_NEXT || now == FT_TS_UNKNOWN)
-		return false;
-	last = last_begun(&moment->followed->ring);
-	return last != FT_TS_UNKNOWN && now > last && now - last > LONG_NS;
+	return moment->turn != FT_NCCL_NEXT &&
+	       ft_nccl_order_is_over(moment->followed, moment->seen->ts_ns);
 }
