@@ -84,8 +84,10 @@ static bool are_several(const struct ft_nccl_apart_finder *finder, size_t begin,
 	for (size_t i = begin; i < end; i++)
 		for (size_t j = i + 1; finder->clusters[i].has_slices && j < end; j++)
 			if (finder->clusters[j].has_slices &&
-			    ft_nccl_clusters_take_turns_beside(finder, &finder->clusters[i],
-							       &finder->clusters[j], &asked))
+			    (ft_nccl_clusters_take_turns_beside(finder, &finder->clusters[i],
+								&finder->clusters[j], &asked) ||
+			     ft_nccl_clusters_clash(finder, &finder->clusters[i],
+						    &finder->clusters[j])))
 				return true;
 	return false;
 }

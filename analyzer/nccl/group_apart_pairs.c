@@ -1,6 +1,6 @@
 #include "group_apart_pairs.h"
 
-enum { WAYS_ASKED = 4 /* between two rings */ };
+enum { WAYS_ASKED = 4 /* between two rings */, WAYS_WEIGHED = 16 };
 
 size_t ft_nccl_clusters_common(const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
 {
@@ -91,6 +91,21 @@ bool ft_nccl_ring_has_one_rank_each(const struct ft_nccl_apart_finder *finder,
 	return true;
 }
 
+bool ft_nccl_clusters_clash(const struct ft_nccl_apart_finder *finder,
+			    const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
+{
+	struct ft_nccl_clash clash = { 0 };
+
+	for (size_t i = 0; i < a->count && i < WAYS_WEIGHED; i++) {
+		const uint32_t beside = ft_nccl_cluster_find_beside(finder, b, a->at[i]);
+
+		if (beside != FT_NCCL_NONE)
+			ft_nccl_rhythms_weigh(&clash, &finder->rhythms.at[a->at[i]],
+					      &finder->rhythms.at[beside]);
+	}
+	return ft_nccl_clash_tells_apart(&clash);
+}
+
 /* Of two such rings: somewhere they have different ones. */
 static bool have_other_ranks(const struct ft_nccl_apart_finder *finder,
 			     const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
@@ -121,6 +136,7 @@ bool ft_nccl_rings_exclude_each_other(const struct ft_nccl_apart_finder *finder,
 		return false;
 	return a->site_count != b->site_count || ft_nccl_clusters_ranks_differ(finder, a, b) ||
 	       have_other_ranks(finder, a, b) || ft_nccl_clusters_take_turns(finder, a, b) ||
+	       ft_nccl_clusters_clash(finder, a, b) ||
 	       (common < a->site_count &&
 		!ft_nccl_rhythms_agree(ft_nccl_cluster_rhythm(finder, a),
 				       ft_nccl_cluster_rhythm(finder, b)));

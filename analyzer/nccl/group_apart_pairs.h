@@ -26,6 +26,10 @@ bool ft_nccl_clusters_take_turns_beside(const struct ft_nccl_apart_finder *finde
 bool ft_nccl_clusters_take_turns(const struct ft_nccl_apart_finder *finder,
 				 const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b);
 
+/* Where they go the same ways, most that both do at the same time are different operations. */
+bool ft_nccl_clusters_clash(const struct ft_nccl_apart_finder *finder,
+			    const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b);
+
 /* As loops of all its operations show them: the ring has one rank at each site. */
 bool ft_nccl_ring_has_one_rank_each(const struct ft_nccl_apart_finder *finder,
 				    const struct ft_nccl_cluster *ring);

@@ -7,6 +7,7 @@ enum {
 	TURNS = 4,     /* operations at least, .. */
 	ALL_TURNS = 2, /* .. and where there are no others */
 	LONG = 4,      /* messages: what takes as many is under way on all channels at a time */
+	CLASHES = 3,   /* operations at least */
 	AHEAD = 4,     /* of an operation under way, by which one connection may be ahead */
 };
 
@@ -19,8 +20,22 @@ static void widen(struct ft_nccl_beat *beat, const struct ft_nccl_message *messa
 		beat->from = from;
 	if (to > beat->to)
 		beat->to = to;
-	if (beat->offered == 0 && message->request_count == 1 && message->requests[0].has_offered)
+	if (message->request_count != 1 || !message->requests[0].has_offered)
+		return;
+	beat->mixed |= beat->offered != 0 && beat->offered != message->requests[0].offered;
+	if (beat->offered == 0)
 		beat->offered = message->requests[0].offered;
+}
+
+static void add_bytes(struct ft_nccl_beat *beat, const struct ft_nccl_message *message)
+{
+	const bool known = message != NULL && message->completed && message->cts_frame != 0 &&
+			   message->request_count == 1 && message->requests[0].has_written;
+	const uint64_t bytes = known ? message->requests[0].written : 0;
+
+	beat->known = beat->known && known;
+	beat->bytes += bytes;
+	beat->longest = bytes > beat->longest ? bytes : beat->longest;
 }
 
 static size_t read_track(const struct ft_nccl_track *track, struct ft_nccl_beat *beats)
@@ -31,10 +46,12 @@ static size_t read_track(const struct ft_nccl_track *track, struct ft_nccl_beat 
 		if (i == 0 || ft_nccl_track_border(track, i) == FT_NCCL_BORDER)
 			beats[count++] = (struct ft_nccl_beat){
 				.cut = i == 0 && (!track->numbered || track->first_k > 0),
+				.known = true,
 			};
 		beats[count - 1].messages++;
 		if (track->messages[i] != NULL)
 			widen(&beats[count - 1], track->messages[i]);
+		add_bytes(&beats[count - 1], track->messages[i]);
 	}
 	if (count > 0)
 		beats[count - 1].open = track->unanswered > 0;
@@ -181,4 +198,94 @@ bool ft_nccl_rhythms_take_turns(const struct ft_nccl_rhythm *a, const struct ft_
 		return true;
 	return (alone >= TURNS && 2 * alone > fewer->count) ||
 	       (has_own_alone(a, b) && has_own_alone(b, a));
+}
+
+static bool is_comparable(const struct ft_nccl_beat *beat)
+{
+	return !beat->cut && !beat->open && !beat->mixed && beat->messages >= LONG;
+}
+
+/* By more than what shares of channels differ by. */
+static bool are_unlike(uint64_t bytes, uint64_t others)
+{
+	const uint64_t more = bytes > others ? bytes : others;
+
+	return 4 * (bytes > others ? others : bytes) < 3 * more;
+}
+
+/* What the other one did during an operation. */
+struct others {
+	const struct ft_nccl_beat *beats;
+	size_t count;
+};
+
+/* Nothing of it has the same protocol. */
+static bool have_other_offers(const struct ft_nccl_beat *beat, const struct others *others)
+{
+	for (size_t i = 0; i < others->count; i++)
+		if (beat->offered == 0 || others->beats[i].offered == 0 ||
+		    beat->offered == others->beats[i].offered)
+			return false;
+	return true;
+}
+
+/* Its longest messages are others. That holds where some are missing, and where a pause was missed. */
+static bool have_other_lengths(const struct ft_nccl_beat *beat, const struct others *others)
+{
+	uint64_t longest = 0;
+
+	for (size_t i = 0; i < others->count; i++)
+		longest = others->beats[i].longest > longest ? others->beats[i].longest : longest;
+	return beat->longest != 0 && longest != 0 && are_unlike(beat->longest, longest);
+}
+
+/* Nothing of it, nor all of it, has about as many bytes. */
+static bool have_other_volumes(const struct ft_nccl_beat *beat, const struct others *others)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < others->count; i++) {
+		if (!others->beats[i].known || !are_unlike(beat->bytes, others->beats[i].bytes))
+			return false;
+		bytes += others->beats[i].bytes;
+	}
+	return beat->known && are_unlike(beat->bytes, bytes);
+}
+
+static void weigh(struct ft_nccl_clash *clash, const struct ft_nccl_beat *beat,
+		  const struct others *others)
+{
+	for (size_t i = 0; i < others->count; i++)
+		if (!is_comparable(&others->beats[i]))
+			return;
+	if (have_other_offers(beat, others) || have_other_lengths(beat, others) ||
+	    have_other_volumes(beat, others))
+		clash->apart++;
+	else
+		clash->same++;
+}
+
+void ft_nccl_rhythms_weigh(struct ft_nccl_clash *clash, const struct ft_nccl_rhythm *a,
+			   const struct ft_nccl_rhythm *b)
+{
+	const struct ft_nccl_rhythm *fewer = a->count <= b->count ? a : b;
+	const struct ft_nccl_rhythm *other = fewer == a ? b : a;
+	size_t from = 0;
+
+	for (size_t i = 0; i < fewer->count; i++) {
+		const struct ft_nccl_beat *beat = &fewer->beats[i];
+		size_t to;
+
+		while (from < other->count && other->beats[from].to < beat->from)
+			from++;
+		for (to = from; to < other->count && other->beats[to].from <= beat->to;)
+			to++;
+		if (to > from && is_comparable(beat))
+			weigh(clash, beat, &(struct others){ other->beats + from, to - from });
+	}
+}
+
+bool ft_nccl_clash_tells_apart(const struct ft_nccl_clash *clash)
+{
+	return clash->apart >= CLASHES && clash->apart > clash->same;
 }

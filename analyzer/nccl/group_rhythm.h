@@ -9,6 +9,10 @@ struct ft_nccl_beat {
 	uint64_t offered; /* by the first clear-to-send; 0: not known */
 	bool cut;         /* the capture begins in it, perhaps */
 	bool open;        /* more was asked for when the capture ended */
+	bool mixed; /* not all were offered as much, so that several operations are in it, perhaps */
+	bool known; /* all of its messages came whole, so many bytes: */
+	uint64_t bytes;
+	uint64_t longest; /* of its messages, bytes; 0: not known */
 };
 
 /*
@@ -41,6 +45,17 @@ bool ft_nccl_rhythms_agree(const struct ft_nccl_rhythm *a, const struct ft_nccl_
  * first ones of them.
  */
 bool ft_nccl_rhythms_take_turns(const struct ft_nccl_rhythm *a, const struct ft_nccl_rhythm *b);
+
+/*
+ * What two connections did at the same time: operations of both, and others, of another protocol or volume. An operation has about
+ * as much on each channel that it uses.
+ */
+struct ft_nccl_clash {
+	size_t same, apart;
+};
+void ft_nccl_rhythms_weigh(struct ft_nccl_clash *clash, const struct ft_nccl_rhythm *a,
+			   const struct ft_nccl_rhythm *b); /* adds to it */
+bool ft_nccl_clash_tells_apart(const struct ft_nccl_clash *clash);
 
 /*
  * Two long operations at least were while the other one did nothing, and it did the same at no time: holes alone do not look

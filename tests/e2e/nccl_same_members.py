@@ -1,0 +1,63 @@
+"""Two communicators of the same members, whose operations are under way at the same time: each is told by itself, as volumes and
+protocols of what both do show, by set-ups or without, and where packets are missing."""
+
+import functools
+import unittest
+
+import nccl_training
+from harness import main
+from nccl_training_made import ALL_GATHER, ALL_REDUCE, LL, REDUCE_SCATTER, SIMPLE, Cluster, Group
+from nccl_training_worlds import VIEWS, all_of, is_set_up, lossy
+
+OPERATIONS = 10
+
+
+@functools.cache
+def made(seed, hosts, channels):
+    """Each goes on by itself: gradients are added up while parameters are gathered, and lines between them."""
+    cluster = Cluster(seed, hosts, 1, 1, families="CDEF")
+    groups = [Group(cluster, cluster.processes(), channels, name=name) for name in ("first", "second")]
+    begin, chance = cluster.clock(), cluster.chance
+    for group, kinds in zip(groups, ((ALL_REDUCE, ALL_REDUCE, REDUCE_SCATTER), (ALL_GATHER, ALL_REDUCE))):
+        clock = dict(begin)
+        for i in range(OPERATIONS):
+            what, protocol = kinds[i % len(kinds)], LL if chance.random() < 0.3 else SIMPLE
+            size = 16 * hosts * channels * chance.randrange(20, 400)
+            group.ring(clock, what, size if what == ALL_REDUCE else size // hosts, protocol)
+            for process in clock:
+                clock[process] += chance.uniform(10000, 60000)
+    cluster.finish()
+    return cluster
+
+
+JOBS = {"%d hosts, %d channels, %d" % (hosts, channels, seed): functools.partial(lambda *how: [made(*how)], seed, hosts, channels)
+        for seed, hosts, channels in ((901, 3, 2), (903, 4, 1), (905, 8, 1), (906, 5, 4))}
+MORE_VIEWS = {**VIEWS, "lossy, no set-up": lambda jobs: lossy([frame for frame in all_of(jobs) if not is_set_up(frame)], 0.003)}
+
+
+@functools.cache
+def seen(name, view):
+    jobs = JOBS[name]()
+    return nccl_training.Seen(jobs, MORE_VIEWS[view](jobs))
+
+
+class Wrong(nccl_training.Wrong):
+    jobs, views = JOBS, MORE_VIEWS
+
+    def seen(self, name, view):
+        return seen(name, view)
+
+
+class SameMembers(unittest.TestCase):
+    def test_each_is_told_by_itself(self):
+        for name in JOBS:
+            for view in ("whole", "no set-up"):
+                with self.subTest(job=name, view=view):
+                    it = seen(name, view)
+                    told = [it.groups(row) for row in it.document["communicators"]]
+                    self.assertEqual([len(groups) for groups in told], [1, 1])
+                    self.assertTrue(all(row["ring"] for row in it.document["communicators"]))
+
+
+if __name__ == "__main__":
+    main()
