@@ -139,12 +139,13 @@ static bool begin(struct ft_nccl_moment *moment)
 	answer = ft_nccl_answer_of(moment);
 	is_stray = answer.kind == FT_NCCL_ANSWER_END && moment->turn == FT_NCCL_NEXT &&
 		   ft_nccl_stray_is_next(moment, true);
-	if (may_go_nowhere(moment, &answer) && ft_nccl_successor_goes_on(moment)) {
-		ft_nccl_successor_see(moment);
-		return false;
-	}
-	if (may_go_nowhere(moment, &answer))
+	if (may_go_nowhere(moment, &answer)) {
+		if (ft_nccl_successor_goes_on(moment)) {
+			ft_nccl_successor_see(moment);
+			return false;
+		}
 		ft_nccl_fault_nowhere(moment, answer.kind == FT_NCCL_ANSWER_NONE);
+	}
 	if (answer.kind == FT_NCCL_ANSWER_NONE) {
 		reject(moment);
 		return false;
