@@ -1,6 +1,7 @@
 #include "followed.h"
 
 #include "faults.h"
+#include "passed.h"
 #include "successor.h"
 #include "written.h"
 
@@ -62,7 +63,8 @@ void ft_nccl_data_again(struct ft_nccl_moment *moment)
 	ft_nccl_successor_see(moment);
 	if (moment->followed->retired)
 		return;
-	if (ft_nccl_psns_repeats(&moment->lane->data, moment->seen->psn))
+	if (ft_nccl_passed_repeats(moment->followed, &moment->lane->data,
+				   &moment->lane->data_before, moment->seen->psn))
 		moment->followed->model.retransmitted_data++;
 	if (ft_nccl_begins(moment->seen->opcode))
 		begun = ft_nccl_fault_again(moment, &twin);

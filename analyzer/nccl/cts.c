@@ -14,6 +14,7 @@
 #include "grid.h"
 #include "lock.h"
 #include "order.h"
+#include "passed.h"
 
 enum { MISFITS = 8 }; /* in a row, of a connection that was none */
 
@@ -348,6 +349,24 @@ static bool is_misplaced(const struct ft_nccl_moment *moment, const struct ft_nc
 	return before->cts_psn != moment->seen->psn;
 }
 
+/* The first ones have overtaken it: its number is as far before theirs as its PSN. */
+static bool is_before_first(const struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+	const uint32_t psn = moment->seen->psn;
+	const int32_t packets = ft_psn_distance(lane->cts.next, psn) - 1;
+	const uint64_t apart = lane->cts_k - ask->k;
+
+	if (!lane->asked || ft_psn_distance(lane->cts.origin, psn) <= 0)
+		return false;
+	if (moment->followed->by_grid) /* the PSN is what it is numbered by */
+		return true;
+	if (lane->cts_step != 0)
+		return apart == (uint64_t)packets * lane->cts_step;
+	return ask->k < lane->cts_k && apart % (uint64_t)packets == 0 &&
+	       apart / (uint64_t)packets <= FT_NCCL_DEVICES_MAX;
+}
+
 /* Sent again, as it was; or it is forged, or a new connection's, whose PSNs began anew. */
 static void see_again(struct ft_nccl_moment *moment)
 {
@@ -364,9 +383,15 @@ static void see_again(struct ft_nccl_moment *moment)
 		  ft_nccl_cts_understand(moment->followed, seen, moment->lane_index, &ask);
 	if (is_read && is_disputed(moment, &ask))
 		return;
-	has_passed = ft_nccl_psns_repeats(&moment->lane->cts, seen->psn);
+	has_passed = ft_nccl_passed_repeats(moment->followed, &moment->lane->cts,
+					    &moment->lane->cts_before, seen->psn);
 	if (!is_read || has_passed)
 		moment->followed->model.retransmitted_cts++;
+	if (is_read && !has_passed && is_before_first(moment, &ask)) {
+		moment->turn = FT_NCCL_LATE;
+		take(moment);
+		return;
+	}
 	if (!has_passed || !ft_nccl_begins(seen->opcode) || ft_nccl_order_is_anothers(moment))
 		return;
 	if (!is_read)

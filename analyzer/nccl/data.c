@@ -250,6 +250,14 @@ static void note_hole(struct ft_nccl_moment *moment)
 									: FT_NCCL_SLACK_MOST);
 }
 
+/* What was left out is in the hole that begins with this PSN: it was then, too, or was a single one, which is. */
+static bool is_left_out_of(const struct ft_nccl_lane *lane, uint32_t from)
+{
+	return lane->left_out != 0 &&
+	       (lane->left_out_at == from ||
+		(lane->left_out == 1 && ft_psn_distance(lane->left_out_to, from) >= 0));
+}
+
 /* The sequence goes on behind it; what was left out in front of it is not missing. */
 static void take_psn(struct ft_nccl_moment *moment)
 {
@@ -258,7 +266,7 @@ static void take_psn(struct ft_nccl_moment *moment)
 	const int32_t fewer = ft_nccl_psns_take(&lane->data, moment->seen->psn, moment->turn);
 
 	moment->followed->lacking -= (uint64_t)(int64_t)fewer;
-	if (fewer >= 0 || lane->left_out == 0 || lane->left_out_at != expected ||
+	if (fewer >= 0 || !is_left_out_of(lane, expected) ||
 	    ft_psn_distance(moment->seen->psn, lane->left_out_to) <= 0)
 		return;
 	moment->followed->left_out += lane->left_out;

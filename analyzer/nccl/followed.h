@@ -97,6 +97,7 @@ struct ft_nccl_followed {
 	uint64_t readable, unreadable; /* clear-to-sends */
 	/* packets that the sequences lack; of those, so many that were seen, but not taken for its own when they came */
 	uint64_t lacking, left_out;
+	uint64_t lacking_before;     /* likewise, of before those that the sequences begin with */
 	uint32_t keys[FT_NCCL_KEYS]; /* announced of late, in a ring .. */
 	uint8_t key_devices[FT_NCCL_KEYS];
 	uint32_t key_count; /* .. as many as ever */

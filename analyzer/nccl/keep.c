@@ -6,6 +6,7 @@
 #include "adrift.h"
 #include "family.h"
 #include "missed.h"
+#include "passed.h"
 #include "settle.h"
 #include "split.h"
 #include "tally.h"
@@ -343,13 +344,6 @@ static void settle_open(const struct ft_nccl_followed *followed)
 	}
 }
 
-/* What was left out, and sent again later, may be taken then. */
-static void tell_missing(struct ft_nccl_followed *followed)
-{
-	followed->model.missing_packets =
-		followed->lacking > followed->left_out ? followed->lacking - followed->left_out : 0;
-}
-
 static int keep_connections(struct ft_nccl_connections *connections, struct ft_nccl_kept *kept)
 {
 	ft_nccl_settle(connections, true);
@@ -367,7 +361,7 @@ static int keep_connections(struct ft_nccl_connections *connections, struct ft_n
 			followed->lanes[0].cts_step > followed->model.devices;
 		settle_open(followed);
 		ft_nccl_tally_tell(followed);
-		tell_missing(followed);
+		followed->model.missing_packets = ft_nccl_passed_missing(followed);
 		if (connections->store.most != 0)
 			count_open_missed(followed);
 		kept->connections[kept->connection_count++] = &followed->model;

@@ -63,8 +63,9 @@ struct ft_nccl_lane {
 	uint32_t left_out_to;  /* .. up to this PSN */
 	bool succeeded;        /* a write that may be a later connection's: successor.h .. */
 	uint32_t succeeded_to; /* .. up to this PSN */
-	struct ft_nccl_seen odd, early; /* without payload */
-	struct ft_nccl_tally tally;     /* that it had a part of */
+	struct ft_nccl_seen odd, early;              /* without payload */
+	struct ft_nccl_tally tally;                  /* that it had a part of */
+	struct ft_nccl_psns data_before, cts_before; /* see passed.h */
 };
 
 /* A packet was seen, but is not taken: none of the connection's, or its time has not come. */

@@ -63,9 +63,8 @@ static bool is_in_order(const struct ft_nccl_followed *followed,
 	return true;
 }
 
-/* What went to its queue pairs before it was known that they are. */
-static void catch_up(struct ft_nccl_connections *connections,
-		     const struct ft_nccl_followed *followed)
+void ft_nccl_setup_catch_up(struct ft_nccl_connections *connections,
+			    const struct ft_nccl_followed *followed, uint64_t from)
 {
 	struct ft_nccl_replay replays[FT_NCCL_REPLAYS];
 	struct ft_nccl_stranger *stranger;
@@ -76,10 +75,11 @@ static void catch_up(struct ft_nccl_connections *connections,
 	       (stranger = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
 		const struct ft_nccl_end *end;
 
-		if (!ft_nccl_replay_begin(&replays[count], stranger, 0))
+		if (!ft_nccl_replay_begin(&replays[count], stranger, from))
 			continue;
 		end = ft_nccl_end_of(connections, &replays[count].next.seen);
-		if (end != NULL && end->connection == followed->model.connection)
+		if (end != NULL && end->connection == followed->model.connection &&
+		    ft_nccl_is_from_peer(followed, end, &replays[count].next.seen))
 			count++;
 	}
 	ft_nccl_replay_all(connections, replays, count);
@@ -134,7 +134,7 @@ static void complete(struct ft_nccl_connections *connections, struct ft_nccl_fol
 	for (uint8_t i = 0; i < followed->model.qp_count; i++)
 		ft_nccl_note(connections, followed, i, FT_NCCL_N1);
 	ft_nccl_announce_targets(connections, followed);
-	catch_up(connections, followed);
+	ft_nccl_setup_catch_up(connections, followed, 0);
 }
 
 bool ft_nccl_setup_late(struct ft_nccl_connections *connections,

@@ -292,4 +292,5 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 	ft_nccl_spares_claim(connections, followed, exchange);
 	ft_nccl_announce_targets(connections, followed);
 	ft_nccl_announce(connections, followed, exchange->frames[1], exchange->ts_ns);
+	ft_nccl_setup_catch_up(connections, followed, exchange->frames[0]);
 }

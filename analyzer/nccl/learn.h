@@ -27,6 +27,10 @@ void ft_nccl_setup_count(struct ft_nccl_followed *followed,
 int ft_nccl_setup_claim(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 			uint16_t vlan, uint8_t lane, enum ft_nccl_role role);
 
+/* late_setup.c: what went to its queue pairs before they were known to be, from this frame on, is its own. */
+void ft_nccl_setup_catch_up(struct ft_nccl_connections *connections,
+			    const struct ft_nccl_followed *followed, uint64_t from);
+
 /*
  * late_setup.c: the connection was seen before its set-up was read, as it happens when ports are merged: what the set-up says
  * is added, with so many queue pairs. False: it is a new one.

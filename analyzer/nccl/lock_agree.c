@@ -101,7 +101,7 @@ static struct ft_nccl_agreement as_released(const struct ft_nccl_log *log,
 		families = agree(&look, newest);
 		for (unsigned i = 0; i < FT_NCCL_FAMILIES; i++)
 			counts[i] += families >> i & 1;
-		if (families != 0 && agreement.frame == 0) {
+		if (agreement.frame == 0 && (families != 0 || agree(newest, &look) != 0)) {
 			agreement.frame = logged.seen.frame;
 			agreement.ts_ns = logged.seen.ts_ns;
 		}

@@ -58,6 +58,7 @@ static bool make_room(struct ft_nccl_log *log, uint32_t bytes)
 void ft_nccl_log_clear(struct ft_nccl_log *log)
 {
 	log->used = log->count = log->newest = log->ended = 0;
+	log->history = (struct ft_nccl_history){ 0 };
 }
 
 /* Where a write begins is all that tells something. */
@@ -108,6 +109,7 @@ static void reach(struct ft_nccl_log *log, uint32_t psn)
 void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 {
 	struct ft_nccl_logged logged = { *seen, 1, seen->frame, seen->ts_ns }, copied;
+	struct ft_nccl_history history;
 
 	if (join(log, seen)) {
 		reach(log, seen->psn);
@@ -115,9 +117,13 @@ void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 	}
 	logged.seen.captured = kept_of(seen);
 	if (!make_room(log, stored_bytes(logged.seen.captured))) {
-		if (ft_nccl_log_find(log, log->used, seen, seen->psn, &copied))
+		if (ft_nccl_log_find(log, log->used, seen, seen->psn, &copied)) {
+			log->history.again++;
 			return;
+		}
+		history = ft_nccl_log_history(log, log->used);
 		ft_nccl_log_clear(log);
+		log->history = history;
 		log->restarts++;
 	}
 	if (log->count == 0)
@@ -130,6 +136,16 @@ void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen)
 	log->used += stored_bytes(logged.seen.captured);
 	log->count++;
 	log->ended += seen->opcode == 0x09 || seen->opcode == 0x0b ? 1 : 0;
+}
+
+struct ft_nccl_history ft_nccl_log_history(const struct ft_nccl_log *log, uint32_t end)
+{
+	struct ft_nccl_history history = log->history;
+	struct ft_nccl_logged logged;
+
+	for (uint32_t at = 0; at < end && ft_nccl_log_next(log, &at, &logged);)
+		ft_nccl_history_take_run(&history, logged.seen.psn, logged.run);
+	return history;
 }
 
 uint32_t ft_nccl_log_psn_behind(const struct ft_nccl_logged *logged, bool ends_only)

@@ -2,6 +2,8 @@
 
 #include <nccl/seen.h>
 
+#include "history.h"
+
 /*
  * Packets of one direction of a queue pair, kept until it turns out what they are of: writes only, with the first bytes
  * of their payload where they begin; packets in the middle of a write take one entry together. When it is full it begins
@@ -29,6 +31,8 @@ struct ft_nccl_log {
 	uint32_t restarts; /* times it was full */
 	uint32_t ended;    /* immediates in it */
 	uint32_t room;     /* bytes taken so far */
+	struct ft_nccl_history
+		history; /* of what was in it when it was full, or had no room in it */
 	uint8_t *bytes;
 };
 
@@ -38,6 +42,9 @@ void ft_nccl_log_destroy(struct ft_nccl_log *log); /* NULL is fine */
 
 /* It is empty again, and keeps its memory and how often it was full. */
 void ft_nccl_log_clear(struct ft_nccl_log *log);
+
+/* PSNs of all that passed before the offset `end`, back to when it was empty first. */
+struct ft_nccl_history ft_nccl_log_history(const struct ft_nccl_log *log, uint32_t end);
 
 /* Where it is full, or there is no memory for more, the packet begins it anew, unless it is there already. */
 void ft_nccl_log_add(struct ft_nccl_log *log, const struct ft_nccl_seen *seen);

@@ -93,27 +93,43 @@ int32_t ft_nccl_psns_take(struct ft_nccl_psns *psns, uint32_t psn, enum ft_nccl_
 	}
 	if (!psns->known) {
 		psns->origin = psn;
-		psns->early = 0;
 		psns->known = true;
 	}
 	psns->next = ft_psn_add(psn, 1);
 	return -missing;
 }
 
-bool ft_nccl_psns_repeats(struct ft_nccl_psns *psns, uint32_t psn)
+uint32_t ft_nccl_psns_precede(struct ft_nccl_psns *psns, uint32_t psn)
 {
-	const int32_t before = ft_psn_distance(psns->origin, psn);
-	uint64_t bit;
+	const uint32_t from = ft_psn_add(psn, 1), missing = ft_psn_since(psns->origin, from);
 
-	if (before <= 0)
-		return true;
-	if (before > 64)
-		return false;
-	bit = UINT64_C(1) << (before - 1);
-	if ((psns->early & bit) != 0)
-		return true;
-	psns->early |= bit;
-	return false;
+	add_hole(psns, 0, from, missing);
+	psns->origin = psn;
+	return missing;
+}
+
+int32_t ft_nccl_psns_end(struct ft_nccl_psns *psns, uint32_t psn)
+{
+	int32_t missing = ft_psn_distance(psn, psns->next), beyond = 0;
+
+	if (missing >= 0)
+		add_hole(psns, psns->hole_count, psns->next, (uint32_t)missing);
+	psns->next = psn;
+	while (missing < 0 && psns->hole_count != 0) {
+		const uint8_t last = psns->hole_count - 1;
+		const int32_t within = ft_psn_distance(psn, psns->holes[last].psn);
+
+		if (within >= (int32_t)psns->holes[last].count)
+			break;
+		if (within > 0) {
+			beyond += (int32_t)psns->holes[last].count - within;
+			psns->holes[last].count = (uint32_t)within;
+			break;
+		}
+		beyond += (int32_t)psns->holes[last].count;
+		remove_hole(psns, last);
+	}
+	return missing > 0 ? missing : -beyond;
 }
 
 void ft_nccl_acknowledge(struct ft_nccl_acked *acked, const struct ft_nccl_psns *psns, uint32_t psn)

@@ -15,8 +15,7 @@ struct ft_nccl_psns {
 	uint32_t next; /* behind the newest seen */
 	bool known;    /* `next` is */
 	uint8_t hole_count;
-	uint32_t origin; /* the first one that was seen; packets of before it that came later: .. */
-	uint64_t early;  /* .. bit i is of PSN origin - 1 - i */
+	uint32_t origin; /* the first one that was seen */
 	struct {
 		uint32_t psn, count;
 	} holes[FT_NCCL_HOLES]; /* oldest first */
@@ -43,11 +42,11 @@ enum ft_nccl_turn ft_nccl_psns_judge(const struct ft_nccl_psns *psns, uint32_t p
 /* It was seen. Returns how many fewer (or, negative, more) packets are missing than before. */
 int32_t ft_nccl_psns_take(struct ft_nccl_psns *psns, uint32_t psn, enum ft_nccl_turn turn);
 
-/*
- * Of one that comes again: it was seen before. One of before the first was overtaken by that, and comes now; of those that are
- * farther back than 64 packets nobody knows, and it is false, too.
- */
-bool ft_nccl_psns_repeats(struct ft_nccl_psns *psns, uint32_t psn);
+/* One of before `origin` was seen: that is the first now. Returns how many are missing between the two. */
+uint32_t ft_nccl_psns_precede(struct ft_nccl_psns *psns, uint32_t psn);
+
+/* `psn`, which is behind `origin`, is the next one, whatever was seen from there on. Returns how many more are missing than before. */
+int32_t ft_nccl_psns_end(struct ft_nccl_psns *psns, uint32_t psn);
 
 /* An ACK of all up to `psn`; and whether one that passes now had been acknowledged before. */
 void ft_nccl_acknowledge(struct ft_nccl_acked *acked, const struct ft_nccl_psns *psns,

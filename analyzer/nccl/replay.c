@@ -1,6 +1,7 @@
 #include "replay.h"
 
 #include "lock.h"
+#include "passed.h"
 
 static struct ft_nccl_replay *first_of(struct ft_nccl_replay *replays, unsigned count)
 {
@@ -44,7 +45,18 @@ bool ft_nccl_replay_overtaking(struct ft_nccl_replay *replay)
 		ft_nccl_log_next(replay->stranger->log, &at, &before);
 		replay->between += before.run;
 	}
+	replay->packets_before = replay->between;
 	return replay->between >= FT_NCCL_OVERTAKE_MOST || replay->stranger->log->restarts == 0;
+}
+
+/* An entry from before the first has overtaken that: it is of the write that begins with it. */
+static bool has_overtaken(const struct ft_nccl_replay *replay, const struct ft_nccl_logged *logged,
+			  uint32_t between)
+{
+	const int32_t distance = ft_psn_distance(logged->seen.psn, replay->psn);
+
+	return between <= FT_NCCL_OVERTAKE_MOST && distance > 0 &&
+	       distance < (int32_t)replay->packets;
 }
 
 /* The next of what has overtaken the first entry. */
@@ -52,13 +64,10 @@ static bool step_ahead(struct ft_nccl_replay *replay)
 {
 	while (replay->ahead < replay->from) {
 		uint32_t between = replay->between;
-		int32_t distance;
 
 		ft_nccl_log_next(replay->stranger->log, &replay->ahead, &replay->next);
 		replay->between -= replay->next.run;
-		distance = ft_psn_distance(replay->next.seen.psn, replay->psn);
-		if (between <= FT_NCCL_OVERTAKE_MOST && distance > 0 &&
-		    distance < (int32_t)replay->packets)
+		if (has_overtaken(replay, &replay->next, between))
 			return true;
 	}
 	return false;
@@ -87,16 +96,55 @@ static void date_back(struct ft_nccl_replay *replay)
 	}
 }
 
+/* Of what the log has before the first entry nothing is taken but what has overtaken that. */
+static void begin(struct ft_nccl_connections *connections, struct ft_nccl_replay *replay)
+{
+	const struct ft_nccl_end *end;
+
+	if (!replay->has || connections->config.ends_only)
+		return;
+	end = ft_nccl_end_of(connections, &replay->next.seen);
+	if (end == NULL)
+		return;
+	replay->end = *end;
+	replay->is_counted =
+		ft_nccl_passed_begin(connections->all[end->connection], end, replay->stranger->log,
+				     replay->from, replay->next.seen.psn);
+}
+
+/* The rest of that was seen all the same. */
+static void settle(const struct ft_nccl_connections *connections,
+		   const struct ft_nccl_replay *replay)
+{
+	struct ft_nccl_followed *followed;
+	uint32_t at = 0, between = replay->packets_before;
+	struct ft_nccl_logged logged;
+
+	if (!replay->is_counted)
+		return;
+	followed = connections->all[replay->end.connection];
+	ft_nccl_passed_settle_cleared(followed, &replay->end, replay->stranger->log);
+	while (at < replay->from && ft_nccl_log_next(replay->stranger->log, &at, &logged)) {
+		if (!has_overtaken(replay, &logged, between))
+			ft_nccl_passed_settle(followed, &replay->end, &logged);
+		between -= logged.run;
+	}
+}
+
 void ft_nccl_replay_all(struct ft_nccl_connections *connections, struct ft_nccl_replay *replays,
 			unsigned count)
 {
 	struct ft_nccl_replay *next;
 
+	for (unsigned i = 0; i < count; i++)
+		begin(connections, &replays[i]);
 	while ((next = first_of(replays, count)) != NULL) {
 		date_back(next);
 		ft_nccl_replay(connections, &next->next);
 		step(next);
 	}
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++) {
+		settle(connections, &replays[i]);
 		ft_nccl_stranger_forget(&connections->strangers, replays[i].stranger);
+	}
 }

@@ -11,7 +11,10 @@ struct ft_nccl_replay {
 	uint32_t from, at;          /* in its log: of the first entry, behind the next one */
 	/* what passed before the first entry, but comes behind it: from here on in the log; packets from there to that entry */
 	uint32_t ahead, between;
-	uint32_t psn, packets; /* of the write that begins with that entry */
+	uint32_t psn, packets;   /* of the write that begins with that entry */
+	uint32_t packets_before; /* it in the log */
+	struct ft_nccl_end end;  /* where they go .. */
+	bool is_counted;         /* .. if what passed before counts: passed.h */
 	bool has;
 };
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "psns.h"
+#include "history.h"
 #include "source_port.h"
 
 /* Which packet sequence numbers of a direction were seen. */
@@ -71,34 +71,82 @@ static void the_newest_holes_are_remembered(void **state)
 	take(&psns, 2 * FT_NCCL_HOLES + 1, FT_NCCL_LATE);
 }
 
+static bool repeats(struct ft_nccl_history *history, uint32_t psn)
+{
+	const uint64_t before = history->again;
+
+	ft_nccl_history_take(history, psn);
+	return history->again != before;
+}
+
 static void what_the_first_overtook_is_no_repetition(void **state)
 {
-	struct ft_nccl_psns psns = { 0 };
+	struct ft_nccl_history history = { 0 };
 
 	(void)state;
-	take(&psns, 100, FT_NCCL_NEXT);
-	take(&psns, 101, FT_NCCL_NEXT);
-	take(&psns, 99, FT_NCCL_AGAIN);
-	assert_false(ft_nccl_psns_repeats(&psns, 99));
-	assert_true(ft_nccl_psns_repeats(&psns, 99));
-	assert_false(ft_nccl_psns_repeats(&psns, 36));
-	assert_true(ft_nccl_psns_repeats(&psns, 36));
-	assert_false(ft_nccl_psns_repeats(&psns, 35));
-	assert_false(ft_nccl_psns_repeats(&psns, 35));
-	assert_true(ft_nccl_psns_repeats(&psns, 100));
-	assert_true(ft_nccl_psns_repeats(&psns, 101));
+	assert_false(repeats(&history, 100));
+	assert_false(repeats(&history, 101));
+	assert_false(repeats(&history, 99));
+	assert_true(repeats(&history, 99));
+	assert_false(repeats(&history, 36));
+	assert_true(repeats(&history, 36));
+	assert_false(repeats(&history, 35));
+	assert_true(repeats(&history, 35));
+	assert_false(repeats(&history, 40));
+	assert_true(repeats(&history, 40));
+	assert_true(repeats(&history, 100));
+	assert_true(repeats(&history, 101));
 }
 
 static void another_sequence_has_a_first_one_of_its_own(void **state)
 {
-	struct ft_nccl_psns psns = { 0 };
+	struct ft_nccl_history history = { 0 };
 
 	(void)state;
-	take(&psns, 100, FT_NCCL_NEXT);
-	assert_false(ft_nccl_psns_repeats(&psns, 99));
-	take(&psns, 200 + FT_NCCL_PSN_WINDOW, FT_NCCL_APART);
-	assert_false(ft_nccl_psns_repeats(&psns, 199 + FT_NCCL_PSN_WINDOW));
-	assert_true(ft_nccl_psns_repeats(&psns, 200 + FT_NCCL_PSN_WINDOW));
+	assert_false(repeats(&history, 100));
+	assert_false(repeats(&history, 99));
+	assert_false(repeats(&history, 200 + FT_NCCL_PSN_WINDOW));
+	assert_false(repeats(&history, 199 + FT_NCCL_PSN_WINDOW));
+	assert_true(repeats(&history, 200 + FT_NCCL_PSN_WINDOW));
+	assert_int_equal(history.missing, 0);
+}
+
+static void what_lies_behind_an_earlier_first_one_is_missing(void **state)
+{
+	struct ft_nccl_history history = { 0 };
+
+	(void)state;
+	ft_nccl_history_take_run(&history, 2, 3);
+	assert_int_equal(history.missing, 0);
+	ft_nccl_history_take(&history, 0xfffffe);
+	assert_int_equal(history.missing, 3);
+	ft_nccl_history_take(&history, 0);
+	assert_int_equal(history.missing, 2);
+	ft_nccl_history_take(&history, 7);
+	assert_int_equal(history.missing, 4);
+}
+
+/* Seen: 10, 12, 15, 16, 20; what is missing up to a PSN that is counted elsewhere. */
+static void what_comes_from_an_end_on_is_forgotten(void **state)
+{
+	static const uint32_t seen[] = { 10, 12, 15, 16, 20 };
+	static const struct {
+		uint32_t end;
+		uint64_t missing;
+	} rows[] = { { 25, 10 }, { 21, 6 }, { 20, 6 }, { 19, 5 },     { 17, 3 },
+		     { 15, 3 },  { 14, 2 }, { 13, 1 }, { 12, 1 },     { 11, 0 },
+		     { 10, 0 },  { 9, 0 },  { 0, 0 },  { 0xfffff, 0 } };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		struct ft_nccl_history history = { 0 };
+
+		for (unsigned j = 0; j < sizeof seen / sizeof seen[0]; j++)
+			ft_nccl_history_take(&history, seen[j]);
+		ft_nccl_history_end(&history, rows[i].end);
+		assert_int_equal(history.missing, rows[i].missing);
+		assert_int_equal(history.psns.next, rows[i].end);
+	}
 }
 
 static void far_away_is_another_sequence(void **state)
@@ -132,6 +180,8 @@ int main(void)
 		cmocka_unit_test(the_newest_holes_are_remembered),
 		cmocka_unit_test(what_the_first_overtook_is_no_repetition),
 		cmocka_unit_test(another_sequence_has_a_first_one_of_its_own),
+		cmocka_unit_test(what_lies_behind_an_earlier_first_one_is_missing),
+		cmocka_unit_test(what_comes_from_an_end_on_is_forgotten),
 		cmocka_unit_test(far_away_is_another_sequence),
 		cmocka_unit_test(ports_are_those_of_linux),
 	};
