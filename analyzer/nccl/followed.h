@@ -41,6 +41,7 @@
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
  *     anew.c         queue pairs that begin anew        nets.c       overlays and VLANs
  *     numbered.c     where immediates are numbers      tally.c       how many messages there were
+ *     passed.c       what passed before it was known
  *     spares.c       what passes when a port fails      failover.c   data from then on
  *     glance.c       who goes straight, and what is fetched ahead for it
  */
@@ -119,6 +120,7 @@ struct ft_nccl_followed {
 	uint8_t sizes_bits;      /* .. as far as both are possible */
 	struct ft_nccl_ring ring;
 	struct ft_nccl_tally tally;
+	struct ft_nccl_strides strides; /* of messages on the first lane that were kept */
 	struct ft_nccl_lane *lanes;
 	/* of each message on the straight way, but for its address */
 	struct ft_nccl_request straight_request;

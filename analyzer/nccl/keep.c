@@ -359,6 +359,7 @@ static int keep_connections(struct ft_nccl_connections *connections, struct ft_n
 		followed->model.lacks_devices =
 			!followed->model.is_set_up &&
 			followed->lanes[0].cts_step > followed->model.devices;
+		followed->model.lacks_qps = !ft_nccl_tally_knows_qps(followed);
 		settle_open(followed);
 		ft_nccl_tally_tell(followed);
 		followed->model.missing_packets = ft_nccl_passed_missing(followed);

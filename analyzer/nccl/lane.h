@@ -17,6 +17,13 @@ struct ft_nccl_tally {
 	uint64_t numbered, others, ended;
 };
 
+/* Numbers of messages that one lane had a part of: if others take turns with it, they are as far apart as there are. */
+struct ft_nccl_strides {
+	bool known;
+	uint64_t last; /* a number */
+	uint64_t step; /* all are multiples of it apart; 0: there was one */
+};
+
 /* A pair of queue pairs; its number is its position in the connection's lists. */
 struct ft_nccl_lane {
 	struct ft_nccl_psns data, cts; /* of requests to the receiver, to the sender */

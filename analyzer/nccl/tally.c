@@ -7,6 +7,31 @@ bool ft_nccl_has_number(const struct ft_nccl_transfer *transfer)
 	return transfer->message.has_k && !ft_nccl_is_adrift(transfer);
 }
 
+static uint64_t common(uint64_t a, uint64_t b)
+{
+	while (b != 0) {
+		const uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
+static void stride(struct ft_nccl_strides *strides, const struct ft_nccl_transfer *transfer,
+		   const struct ft_nccl_share *first)
+{
+	const uint64_t k = transfer->message.k;
+
+	if (!first->used || !ft_nccl_has_number(transfer))
+		return;
+	if (strides->known && strides->step != 1)
+		strides->step = common(strides->step,
+				       k > strides->last ? k - strides->last : strides->last - k);
+	strides->known = true;
+	strides->last = k;
+}
+
 void ft_nccl_tally_keep(struct ft_nccl_followed *followed, const struct ft_nccl_transfer *transfer)
 {
 	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
@@ -14,6 +39,7 @@ void ft_nccl_tally_keep(struct ft_nccl_followed *followed, const struct ft_nccl_
 
 	if (transfer->message.first_frame == 0)
 		return;
+	stride(&followed->strides, transfer, shares);
 	if (ft_nccl_has_number(transfer))
 		all->numbered++;
 	else
@@ -79,6 +105,30 @@ static uint64_t count_lanes(const struct ft_nccl_followed *followed)
 		sum += count;
 	}
 	return is_whole ? sum : most;
+}
+
+/* Messages in a row that show that no other queue pair takes turns with the first, or shares messages that may all be short. */
+enum { ALONE_IN_A_ROW = 2, ALONE_WITH_SHORT = 8 };
+
+bool ft_nccl_tally_knows_qps(const struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_ring *ring = &followed->ring;
+	struct ft_nccl_strides strides = followed->strides;
+	const bool had_all = ft_nccl_had_all(followed) || followed->sized_whole;
+
+	if (followed->model.qps_per_device > 1 ||
+	    (followed->model.is_set_up && !followed->unsure) ||
+	    followed->families == 1u << FT_NCCL_A)
+		return true;
+	if (followed->shared)
+		return false;
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		if (ring->transfers[i].used)
+			stride(&strides, &ring->transfers[i],
+			       ft_nccl_ring_shares(ring, &ring->transfers[i]));
+	}
+	return followed->in_a_row >= ALONE_WITH_SHORT ||
+	       (had_all && (followed->in_a_row >= ALONE_IN_A_ROW || strides.step == 1));
 }
 
 void ft_nccl_tally_tell(struct ft_nccl_followed *followed)

@@ -17,3 +17,6 @@ void ft_nccl_tally_keep(struct ft_nccl_followed *followed, const struct ft_nccl_
 
 /* With those under way: fills in what the model tells. */
 void ft_nccl_tally_tell(struct ft_nccl_followed *followed);
+
+/* All queue pairs were met: there are several, or nothing that was seen leaves room for more. */
+bool ft_nccl_tally_knows_qps(const struct ft_nccl_followed *followed);

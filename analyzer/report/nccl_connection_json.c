@@ -223,8 +223,10 @@ void ft_nccl_connection_json(struct ft_document *json, const struct ft_nccl_conn
 	tcp(json, connection);
 	ft_nccl_id_json(json, "channel", connection->channel);
 	known_number(json, "devices", connection->lacks_devices ? 0 : connection->devices, 0);
-	known_number(json, "qps_per_connection",
-		     connection->lacks_devices ? 0 : connection->qps_per_device, 0);
+	known_number(
+		json, "qps_per_connection",
+		connection->lacks_devices || connection->lacks_qps ? 0 : connection->qps_per_device,
+		0);
 	known(json, "split_data_on_qps",
 	      connection->qps_per_device > 1 ? connection->split : FT_NCCL_UNKNOWN);
 	known(json, "adaptive_routing", connection->adaptive);

@@ -154,6 +154,16 @@ class Counts(nccl.WithTruths):
                 self.are_right([(view.name, row["counts"]["retransmitted_packets"][role], view.again(connection, role))
                                 for view, row, connection in self.rows()])
 
+    def test_queue_pairs(self):
+        """As many as there are, or null; it is known of most connections."""
+        told = []
+        for view in self.views:
+            for row in view.told["connections"]:
+                true = view.sent.connections[view.sent.of(row)]
+                told.append((view.name, row["qps_per_connection"], len(true["sender_qpns"]) // true.get("devices", 1)))
+        self.assertEqual([one for one in told if one[1] not in (one[2], None)], [])
+        self.assertGreater(sum(one[1] is not None for one in told), 0.85 * len(told), [one for one in told if one[1] is None])
+
 
 if __name__ == "__main__":
     main()

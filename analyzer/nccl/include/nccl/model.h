@@ -92,7 +92,8 @@ struct ft_nccl_connection {
 	uint32_t channel;       /* FT_NCCL_NONE */
 	uint8_t devices;        /* from 1; those that were met .. */
 	bool lacks_devices;     /* .. but others take clear-to-sends in turn with them */
-	uint8_t qps_per_device;
+	uint8_t qps_per_device; /* that were met .. */
+	bool lacks_qps;         /* .. but there may be others */
 	enum ft_nccl_known split, adaptive;
 	enum ft_nccl_imm_order imm_order;
 	enum ft_nccl_imm_content imm_content;
