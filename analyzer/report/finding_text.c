@@ -265,11 +265,12 @@ static void say_tenant(struct ft_page *page, const char *label, const struct ft_
 int ft_render_finding_text(FILE *out, const struct ft_report *report, const char *id,
 			   const struct ft_render_options *options)
 {
-	const struct ft_report_finding *finding = ft_report_find(report, id);
+	const struct ft_report_finding *finding;
+	int error = ft_report_find(report, id, &finding);
 	struct ft_page page;
 
-	if (finding == NULL)
-		return -ENOENT;
+	if (error != 0)
+		return error;
 	ft_page_open(&page, out, options);
 	say_rule(&page, finding);
 	ft_line_char(&page.line, '\n');

@@ -142,11 +142,12 @@ int ft_render_json(FILE *out, const struct ft_report *report)
 
 int ft_render_finding_json(FILE *out, const struct ft_report *report, const char *id)
 {
-	const struct ft_report_finding *finding = ft_report_find(report, id);
+	const struct ft_report_finding *finding;
+	int error = ft_report_find(report, id, &finding);
 	struct ft_document json;
 
-	if (finding == NULL)
-		return -ENOENT;
+	if (error != 0)
+		return error;
 	ft_document_open(&json, out);
 	ft_member_text(&json, "schema", "fabtap.finding/1");
 	ft_tool_json(&json, report->version, report->build);

@@ -1,8 +1,10 @@
 #include "rule.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include <partition/check.h>
+#include <report/render.h>
 
 const char *ft_rule_meaning(const char *name)
 {
@@ -12,22 +14,35 @@ const char *ft_rule_meaning(const char *name)
 	return NULL;
 }
 
-#define ABBREVIATION_MIN 8
+enum { ABBREVIATION_MIN = 8 };
 
-const struct ft_report_finding *ft_report_find(const struct ft_report *report, const char *id)
+bool ft_finding_is_named(const struct ft_report_finding *finding, const char *id)
+{
+	const size_t length = strlen(id);
+
+	return length >= ABBREVIATION_MIN && strncmp(finding->id, id, length) == 0;
+}
+
+int ft_report_find(const struct ft_report *report, const char *id,
+		   const struct ft_report_finding **finding)
 {
 	const struct ft_report_finding *found = NULL;
-	size_t length = strlen(id);
 	size_t matches = 0;
 
 	for (size_t i = 0; i < report->finding_count; i++) {
-		if (strcmp(report->findings[i].id, id) == 0)
-			return &report->findings[i];
-		if (length >= ABBREVIATION_MIN &&
-		    strncmp(report->findings[i].id, id, length) == 0) {
-			found = &report->findings[i];
+		const struct ft_report_finding *one = &report->findings[i];
+
+		if (strcmp(one->id, id) == 0) {
+			*finding = one;
+			return 0;
+		}
+		if (ft_finding_is_named(one, id)) {
+			found = one;
 			matches++;
 		}
 	}
-	return matches == 1 ? found : NULL;
+	if (matches != 1)
+		return matches == 0 ? -ENOENT : -ENOTUNIQ;
+	*finding = found;
+	return 0;
 }

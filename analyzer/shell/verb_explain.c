@@ -21,7 +21,7 @@ static const char usage[] =
 	"options:\n" FT_JOB_USAGE
 	"  -o, --output FORMAT    text (default) or json; --json is short for -o json\n"
 	"\n"
-	"exit status: 0 explained, 2 no such finding or could not look\n";
+	"exit status: 0 explained, 2 no such finding, several, or could not look\n";
 
 enum { ID_ROOM = 17 };
 
@@ -92,6 +92,27 @@ static enum ft_exit read_line(struct explain *explain, int argc, char **argv)
 	return FT_EXIT_CLEAN;
 }
 
+/* An id that was cut too short: which ones begin so. */
+static enum ft_exit tell_several(const struct explain *explain, const struct ft_report *report)
+{
+	char ids[512] = "";
+	size_t length = 0, count = 0;
+
+	for (size_t i = 0; i < report->finding_count; i++) {
+		const struct ft_report_finding *finding = &report->findings[i];
+
+		if (!ft_finding_is_named(finding, explain->id))
+			continue;
+		count++;
+		if (length < sizeof ids)
+			length += (size_t)snprintf(ids + length, sizeof ids - length, " %s (%s)",
+						   finding->id, finding->rule);
+	}
+	return ft_usage_error(&ft_verb_explain,
+			      "%s: ambiguous, the ids of %zu findings begin so:%s", explain->id,
+			      count, ids);
+}
+
 static enum ft_exit print_finding(struct explain *explain)
 {
 	struct ft_report report = *ft_engine_report(explain->job.engine, explain->job.source);
@@ -108,6 +129,8 @@ static enum ft_exit print_finding(struct explain *explain)
 	if (error == -ENOENT)
 		return ft_usage_error(&ft_verb_explain, "%s: no such finding among %zu",
 				      explain->id, report.finding_count);
+	if (error == -ENOTUNIQ)
+		return tell_several(explain, &report);
 	return error != 0 ? ft_output_failed(error) : FT_EXIT_CLEAN;
 }
 

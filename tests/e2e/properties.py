@@ -3,7 +3,8 @@
 import gzip
 import json
 
-from harness import DATA, FAILED, VIOLATED, WithFolder, fabtap, main
+from harness import COMPLIANT, DATA, FAILED, VIOLATED, WithFolder, fabtap, main
+import roce
 from pcapfile import read_pcap, read_pcapng, write_pcap
 
 TENANTS = DATA / "tenants"
@@ -105,6 +106,22 @@ class Properties(WithFolder):
 
     def test_explain_refuses_an_unknown_id(self):
         self.refuses_to_explain("0123456789abcdef", "no such finding", TENANTS / (CASES[0][0] + ".pcap"))
+
+    def test_explain_lists_the_findings_that_an_id_cut_short_may_be_of(self):
+        twins = (("10.9.14.186", "10.8.0.2"), ("10.9.27.10", "10.8.0.1"))  # of their SHA-256 the first 32 bits are alike
+        frames = [(10**18 + n, roce.Half(*ends, 17).write(psn=n)) for n, ends in enumerate(twins)]
+        capture = roce.capture(self.folder / "twins.pcap", frames)
+        rules = self.folder / "map.json"
+        rules.write_text(json.dumps(roce.EVERYBODY).replace("0.0.0.0/0", "10.8.0.0/24").replace("::/0", "fd00::/8"))
+        found = [(f["id"], f["rule"]) for f in fabtap("audit", "-m", rules, "--json", capture).json()["findings"]
+                 if f["id"].startswith("d53f8ee8")]
+        self.assertEqual(len(found), 2)
+        run = fabtap("explain", "D53F8EE8", "-m", rules, capture)
+        self.assertEqual((run.status, run.out), (FAILED, b""))
+        self.assertEqual(run.complaints(), ["fabtap: explain: d53f8ee8: ambiguous, the ids of 2 findings begin so:"
+                                            + "".join(" %s (%s)" % one for one in found)])
+        for identity, _ in found:
+            self.assertEqual(fabtap("explain", identity[:12], "-m", rules, capture).status, COMPLIANT)
 
     def test_explain_refuses_what_can_be_no_id_before_it_reads_a_capture(self):
         for word in ("no-such-finding", "0123456", "0123456789abcdef0", "capture.pcap"):

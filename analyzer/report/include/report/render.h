@@ -34,12 +34,16 @@ int ft_render_text(FILE *out, const struct ft_report *report,
 /* The whole report as fabtap.audit/1; the same report gives the same bytes. 0 or -errno of the handle. */
 int ft_render_json(FILE *out, const struct ft_report *report);
 
+/* Whether `id` is the finding's, or 8 characters and more that it begins with. */
+bool ft_finding_is_named(const struct ft_report_finding *finding, const char *id);
+
 /*
  * One finding at length: rule, meaning, map line, frames. `id` may be cut to 8 characters or more that name
- * one finding. 0, -ENOENT if there is no such finding or several, -ENOMEM, or -errno of the handle.
+ * one finding. 0, -ENOENT if there is no such finding, -ENOTUNIQ if there are several, -ENOMEM, or -errno of the
+ * handle.
  */
 int ft_render_finding_text(FILE *out, const struct ft_report *report, const char *id,
 			   const struct ft_render_options *options);
 
-/* The same as the document fabtap.finding/1. 0, -ENOENT or -errno of the handle. */
+/* The same as the document fabtap.finding/1. 0, -ENOENT, -ENOTUNIQ or -errno of the handle. */
 int ft_render_finding_json(FILE *out, const struct ft_report *report, const char *id);

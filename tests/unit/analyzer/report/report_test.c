@@ -210,7 +210,7 @@ static void an_end_without_a_host_is_named_by_its_address(void **state)
 	written_free(&written);
 }
 
-static void an_unknown_or_ambiguous_id_is_no_finding(void **state)
+static void an_unknown_id_is_no_finding_and_an_ambiguous_one_several(void **state)
 {
 	struct ft_report report = sample_report();
 	struct ft_report_finding twins[2] = { report.findings[0], report.findings[0] };
@@ -225,7 +225,10 @@ static void an_unknown_or_ambiguous_id_is_no_finding(void **state)
 	assert_int_equal(ft_render_finding_text(written.out, &report, "ffffffffffffffff", &look),
 			 -ENOENT);
 	assert_int_equal(ft_render_finding_text(written.out, &report, "a1b2c3d", &look), -ENOENT);
-	assert_int_equal(ft_render_finding_text(written.out, &report, "a1b2c3d4", &look), -ENOENT);
+	assert_int_equal(ft_render_finding_text(written.out, &report, "a1b2c3d4", &look),
+			 -ENOTUNIQ);
+	assert_int_equal(ft_render_finding_json(written.out, &report, "a1b2c3d4e5f6071"),
+			 -ENOTUNIQ);
 	assert_int_equal(ft_render_finding_json(written.out, &report, ""), -ENOENT);
 	assert_int_equal(ft_render_finding_json(written.out, &report, "a1b2c3d4e5f60719"), 0);
 	written_close(&written);
@@ -382,7 +385,7 @@ int main(void)
 		cmocka_unit_test(every_line_fits_the_page_but_for_tables),
 		cmocka_unit_test(a_finding_is_explained_by_its_id_or_its_beginning),
 		cmocka_unit_test(an_end_without_a_host_is_named_by_its_address),
-		cmocka_unit_test(an_unknown_or_ambiguous_id_is_no_finding),
+		cmocka_unit_test(an_unknown_id_is_no_finding_and_an_ambiguous_one_several),
 		cmocka_unit_test(many_tenants_are_listed_the_violating_pairs_first),
 		cmocka_unit_test(what_could_hide_is_told_in_plain_figures),
 		cmocka_unit_test(many_captures_are_added_up_but_damaged_ones),
