@@ -1,10 +1,12 @@
 """`capture` keeps the frames that its options choose, and no others: held to what `decode` tells of each."""
 
 import ipaddress
+import json
 import struct
 
+import roce
 from harness import COMPLIANT, DATA, FAILED, WithFolder, fabtap, main
-from pcapfile import read_pcap, write_pcap
+from pcapfile import read_pcap, read_pcapng, write_pcap
 
 TENANTS = DATA / "tenants"
 CASES = (("tenants-ib.pcap", "tenants-ib.map.json"), ("tenants-segments.pcap", "tenants-segments.map.json"))
@@ -98,6 +100,19 @@ class Chosen(WithFolder):
                        lambda packet: breaks(packet, "tenant.crossing") and "blue" in (packet["from"], packet["to"]))
         self.keeps(CASES[0], ("--rule", "pkey.undeclared,pkey.invalid"),
                    lambda packet: breaks(packet, "pkey.undeclared", "pkey.invalid"))
+
+    def test_a_comment_has_the_names_of_both_tenants_however_long(self):
+        names = ["\u00e4" * 127 + letter for letter in "rb"]  # 255 bytes, the most that a map may have
+        day = {"from": "2000-01-01T00:00:00Z", "to": None}
+        rules = self.folder / "map.json"
+        rules.write_text(json.dumps({**roce.EVERYBODY, "tenants": [{"name": name, "class": "customer"} for name in names],
+                                     "segments": [{"name": "s%d" % i, "tenant": name, "intervals": [
+                                         {**day, "members": [{"subnet": "10.0.%d.0/24" % i}]}]} for i, name in enumerate(names)]}))
+        capture = roce.capture(self.folder / "crossing.pcap", [(10**18, roce.Half("10.0.0.1", "10.0.1.1", 17).write(psn=1))])
+        target = self.folder / "kept.pcapng"
+        self.assertEqual(fabtap("capture", "-m", rules, "-w", target, capture).status, COMPLIANT)
+        (_, _, comments), = read_pcapng(target)
+        self.assertEqual(comments, ["tenant.crossing (%s to %s)" % tuple(names)])
 
     def test_a_rule_by_which_no_frame_would_ever_be_kept_is_refused(self):
         capture, rules = [TENANTS / name for name in CASES[0]]
