@@ -1,4 +1,4 @@
-/* Which of what is missing is believed to be lost by the mirror. */
+/* Which frames that are missing within sequences, or as answers, are believed to be lost by the mirror. */
 #include <flow/loss_estimate.h>
 
 #include <math.h>
@@ -17,18 +17,7 @@ enum {
 	LEAST_HOLLOW = 10,   /* messages without a Middle, to say that all are .. */
 	WHOLE_AMONG = 64,    /* .. but for one in so many */
 	JOINED_TO_APART = 4, /* READs that follow at once to one that does not, of those alone */
-	LEAST_MET = 30,      /* halves, to say that most begin in view .. */
-	MET_TO_UNSEEN = 4,   /* .. to one that does not; and that .. */
-	MET_TO_LOST = 2,     /* .. losses may have taken so many */
-	SOON = 4,            /* the first one in so many of the capture */
-	LEAST_LATER = 2,     /* halves behind that, to tell the others from older ones */
 };
-
-/* More by so many standard deviations come by chance. */
-static const double by_chance = 2.33;
-
-/* Logarithm of one in 200. */
-static const double seldom = -5.3;
 
 double ft_loss_events(double frames, uint64_t squares)
 {
@@ -57,7 +46,7 @@ static unsigned long_missing(const struct ft_loss_evidence *evidence, enum ft_lo
 	return count;
 }
 
-static uint64_t all_missing(const struct ft_loss_evidence *evidence, enum ft_loss_missing what)
+uint64_t ft_loss_all_missing(const struct ft_loss_evidence *evidence, enum ft_loss_missing what)
 {
 	uint64_t count = 0;
 
@@ -68,7 +57,7 @@ static uint64_t all_missing(const struct ft_loss_evidence *evidence, enum ft_los
 
 double ft_loss_losses_of(const struct ft_loss_evidence *evidence, enum ft_loss_missing what)
 {
-	double lost = ft_loss_events((double)all_missing(evidence, what),
+	double lost = ft_loss_events((double)ft_loss_all_missing(evidence, what),
 				     evidence->missing_squares[what]);
 
 	return long_missing(evidence, what) < LONG_MISSING || lost < EVENTS_MISSING ? 0 : lost;
@@ -87,7 +76,7 @@ void ft_loss_make_holes(struct ft_loss_evidence *evidence, enum ft_loss_missing 
 /* Likewise, and were. Returns how many. */
 static uint64_t believe(struct ft_loss_evidence *evidence, enum ft_loss_missing what)
 {
-	uint64_t missing = all_missing(evidence, what);
+	uint64_t missing = ft_loss_all_missing(evidence, what);
 
 	ft_loss_make_holes(evidence, what);
 	evidence->uncertain -= missing;
@@ -106,9 +95,10 @@ static void take_middles(struct ft_loss_bin *bin)
 
 struct ft_loss_filtered ft_loss_believe_filter(struct ft_loss_evidence *evidence)
 {
-	const struct ft_loss_filtered due = { evidence->middles_unanswered,
-					      all_missing(evidence, FT_LOSS_MIDDLES_OVERDUE) };
-	uint64_t lost = all_missing(evidence, FT_LOSS_MIDDLES);
+	const struct ft_loss_filtered due = {
+		evidence->middles_unanswered, ft_loss_all_missing(evidence, FT_LOSS_MIDDLES_OVERDUE)
+	};
+	uint64_t lost = ft_loss_all_missing(evidence, FT_LOSS_MIDDLES);
 
 	if (evidence->hollow < LEAST_HOLLOW || evidence->torn > evidence->hollow / WHOLE_AMONG)
 		return (struct ft_loss_filtered){ 0 };
@@ -146,8 +136,7 @@ uint64_t ft_loss_believe_overdue(struct ft_loss_evidence *evidence)
 	return overdue;
 }
 
-/* Nothing was sent again, wanted again or out of order. */
-static bool is_untroubled(const struct ft_loss_evidence *evidence)
+bool ft_loss_is_untroubled(const struct ft_loss_evidence *evidence)
 {
 	uint64_t again = 0;
 
@@ -169,7 +158,8 @@ uint64_t ft_loss_believe_between(struct ft_loss_evidence *evidence)
 	const struct ft_loss_bin sum = ft_loss_sum(evidence);
 	uint64_t between = sum.missing[FT_LOSS_BETWEEN];
 
-	if (sum.holes == 0 || !are_responses_alone(evidence, &sum) || !is_untroubled(evidence))
+	if (sum.holes == 0 || !are_responses_alone(evidence, &sum) ||
+	    !ft_loss_is_untroubled(evidence))
 		return 0;
 	ft_loss_make_holes(evidence, FT_LOSS_BETWEEN);
 	for (uint32_t i = 0; i < evidence->used; i++) {
@@ -202,7 +192,7 @@ uint64_t ft_loss_believe_unanswered(struct ft_loss_evidence *evidence)
 {
 	uint64_t unanswered;
 
-	if (ft_loss_losses_of(evidence, FT_LOSS_REQUESTS) == 0 || !is_untroubled(evidence))
+	if (ft_loss_losses_of(evidence, FT_LOSS_REQUESTS) == 0 || !ft_loss_is_untroubled(evidence))
 		return 0;
 	unanswered = believe(evidence, FT_LOSS_REQUESTS);
 	believe_vague(evidence);
@@ -227,7 +217,7 @@ uint64_t ft_loss_believe_unreliable(struct ft_loss_evidence *evidence)
 {
 	uint64_t missing;
 
-	if (!is_untroubled(evidence) || !is_lost_alike(evidence))
+	if (!ft_loss_is_untroubled(evidence) || !is_lost_alike(evidence))
 		return 0;
 	missing = believe(evidence, FT_LOSS_UNRELIABLE);
 	evidence->requests_lost += missing;
@@ -239,81 +229,4 @@ uint64_t ft_loss_believe_unreliable(struct ft_loss_evidence *evidence)
 		bin->unreliable = 0;
 	}
 	return missing;
-}
-
-/* So many of the first quarter are no more than chance makes of as many in any, by two standard deviations and a third. */
-static bool are_spread(double all, double soon)
-{
-	return all - soon >= LEAST_LATER &&
-	       soon <= all / SOON + by_chance * sqrt(all * (SOON - 1)) / SOON;
-}
-
-/* Those of the kind in the first quarter: between which bins they may be, the first, and behind the last. */
-struct early_ones {
-	uint32_t from, first, end;
-};
-
-static struct early_ones early_ones(const struct ft_loss_evidence *evidence,
-				    enum ft_loss_missing kind)
-{
-	bool told_late = kind != FT_LOSS_OLDER || evidence->older_late;
-	struct early_ones ones = {
-		.from = told_late ? (uint32_t)FT_LOSS_FIRST_FRAMES >> evidence->shift : 0,
-		.end = evidence->used / SOON,
-	};
-
-	while (ones.first < ones.end && evidence->bins[ones.first].missing[kind] == 0)
-		ones.first++;
-	while (kind == FT_LOSS_OLDER && ones.end > ones.first &&
-	       evidence->bins[ones.end - 1].missing[kind] == 0)
-		ones.end--;
-	return ones;
-}
-
-/*
- * What is older than the capture is met the more often the nearer to its beginning: so many as in the first quarter begin so far behind it
- * but once in 200. Where they end before the quarter does says more of those whose messages were counted: others, which take turns, may
- * be in the midst of messages all at once.
- */
-static bool begin_late(const struct ft_loss_evidence *evidence, enum ft_loss_missing kind,
-		       uint64_t soon)
-{
-	const struct early_ones ones = early_ones(evidence, kind);
-	double free = (double)soon - (kind == FT_LOSS_OLDER); /* the last one says where they end */
-
-	return ones.first > ones.from && ones.first < ones.end &&
-	       free * log((double)(ones.end - ones.first) / (double)(ones.end - ones.from)) <
-		       seldom;
-}
-
-/*
- * How many of the halves met had begun unseen; 0 unless most begin in view, and half of the others at least behind the first
- * quarter, or as many as chance has there, or none soon after the beginning. What is older than the capture is met then, or nearly
- * all is: queue pairs that take turns are in the midst of a message then.
- */
-static uint64_t begun_unseen(const struct ft_loss_evidence *evidence, enum ft_loss_missing kind,
-			     uint64_t met, uint64_t met_to_unseen)
-{
-	uint64_t all = all_missing(evidence, kind), soon = 0;
-
-	for (uint32_t i = 0; i < evidence->used / SOON; i++)
-		soon += evidence->bins[i].missing[kind];
-	if (met < LEAST_MET || met_to_unseen * all > met)
-		return 0;
-	return 2 * soon <= all || are_spread((double)all, (double)soon) ||
-			       begin_late(evidence, kind, soon)
-		       ? all
-		       : 0;
-}
-
-uint64_t ft_loss_believe_cut(struct ft_loss_evidence *evidence)
-{
-	if (evidence->forgotten != 0 || !is_untroubled(evidence))
-		return 0;
-	evidence->cut = begun_unseen(evidence, FT_LOSS_CUT, evidence->opened, MET_TO_UNSEEN);
-	evidence->older = begun_unseen(evidence, FT_LOSS_OLDER, evidence->counted, MET_TO_UNSEEN);
-	evidence->maybe_cut = begun_unseen(evidence, FT_LOSS_CUT, evidence->opened, MET_TO_LOST);
-	evidence->maybe_older =
-		begun_unseen(evidence, FT_LOSS_OLDER, evidence->counted, MET_TO_LOST);
-	return evidence->cut + evidence->older;
 }

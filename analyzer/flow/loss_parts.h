@@ -20,6 +20,9 @@ struct ft_loss_bin ft_loss_sum(const struct ft_loss_evidence *evidence);
 /* loss_exchanges.c: of ft_loss_merge(). */
 void ft_loss_add_places(struct ft_loss_evidence *into, const struct ft_loss_evidence *from);
 
+/* loss_believe.c: frames of the kind that are missing, of all bins. */
+uint64_t ft_loss_all_missing(const struct ft_loss_evidence *evidence, enum ft_loss_missing what);
+
 /* loss_believe.c: losses that took those missing; 0 if they are too few, or missing since the end alone. */
 double ft_loss_losses_of(const struct ft_loss_evidence *evidence, enum ft_loss_missing what);
 
@@ -32,5 +35,11 @@ double ft_loss_events(double frames, uint64_t squares);
 /* loss_believe.c: whether so many are far more than `mean` lets expect: four times, and not by chance but once in 200. */
 bool ft_loss_is_far_more(double count, double mean, double spread);
 
-/* loss_believe.c: how often packets were wanted again, out of order, or lost by the fabric. What was sent again says nothing of it. */
+/*
+ * loss_believe.c: how often packets were wanted again, out of order, or lost by the fabric. What was sent again says
+ * nothing of it.
+ */
 double ft_loss_trouble(const struct ft_loss_evidence *evidence);
+
+/* loss_believe.c: nothing was sent again, wanted again or out of order, nor lost by the fabric. */
+bool ft_loss_is_untroubled(const struct ft_loss_evidence *evidence);

@@ -91,9 +91,9 @@ static bool answer_unasked(const struct ft_loss_evidence *evidence,
 }
 
 /*
- * Of those lost to `requests`, answers that are missing, as a share of what would be if all were lost alike. No more ACKs can
- * be missing than were asked for, and one for each that was asked for is all there are. 1 where chance allows for that, as it
- * may where adapters answer for several at once, or unasked.
+ * Of those lost to `requests`, answers that are missing, as a share of what would be if all were lost alike. No more ACKs
+ * can be missing than were asked for, and one for each that was asked for is all there are. 1 where chance allows for
+ * that, as it may where adapters answer for several at once, or unasked.
  */
 static double share_missing(const struct ft_loss_evidence *evidence,
 			    const struct ft_loss_alike *alike, const struct side *answers,
@@ -117,8 +117,8 @@ static bool passed_once(const struct ft_loss_evidence *evidence)
 }
 
 /*
- * Of requests that an ACK was timed for, the share that lacks its own, to that of requests that are lost; 1 where chance allows
- * for that.
+ * Of requests that an ACK was timed for, the share that lacks its own, to that of requests that are lost; 1 where chance
+ * allows for that.
  */
 static double share_passed_over(const struct ft_loss_evidence *evidence,
 				const struct side *requests)
@@ -133,9 +133,9 @@ static double share_passed_over(const struct ft_loss_evidence *evidence,
 }
 
 /*
- * Likewise of losses so short that they seldom take a request with its ACK: then the requests timed that lack their own show how
- * often ACKs are lost, and those missing by their number, where packets that ask for none are lost oftener, are less than all.
- * Where packets are sent again their number says nothing.
+ * Likewise of losses so short that they seldom take a request with its ACK: then the requests timed that lack their own
+ * show how often ACKs are lost, and those missing by their number, where packets that ask for none are lost oftener, are
+ * less than all. Where packets are sent again their number says nothing.
  */
 static double share_of_short(const struct ft_loss_evidence *evidence,
 			     const struct ft_loss_alike *alike, const struct side *requests)
@@ -184,8 +184,9 @@ static double share_lost(const struct ft_loss_evidence *evidence, const struct f
 }
 
 /*
- * Of how often ACKs are lost to requests, the standard deviation: it is known of so many as requests that were timed would lack, and no
- * better than these agree with it. Not of losses that last: those take a request together with its ACK.
+ * Of how often ACKs are lost to requests, the standard deviation: it is known of so many as requests that were timed
+ * would lack, and no better than these agree with it. Not of losses that last: those take a request together with its
+ * ACK.
  */
 static double error_of_alike(const struct ft_loss_evidence *evidence,
 			     const struct ft_loss_alike *alike, const struct side *requests)
@@ -199,8 +200,8 @@ static double error_of_alike(const struct ft_loss_evidence *evidence,
 }
 
 /*
- * Where it is known that ACKs are spared it is of those whose requests are here, and of others it may be another share. That it is that
- * of all that is small is a guess.
+ * Where it is known that ACKs are spared it is of those whose requests are here, and of others it may be another share.
+ * That it is that of all that is small is a guess.
  */
 static double error_of_acks(const struct ft_loss_evidence *evidence,
 			    const struct ft_loss_alike *alike, const struct side *requests,
@@ -214,8 +215,8 @@ static double error_of_acks(const struct ft_loss_evidence *evidence,
 }
 
 /*
- * Of these silent frames, ACKs of which nothing tells how often they are lost: no request that one is for is here, as in a view of one
- * direction. A mirror that loses what is long has them all.
+ * Of these silent frames, ACKs of which nothing tells how often they are lost: no request that one is for is here, as in
+ * a view of one direction. A mirror that loses what is long has them all.
  */
 static double acks_untold(const struct ft_loss_evidence *evidence,
 			  const struct ft_loss_alike *alike, double silent)
