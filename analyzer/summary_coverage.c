@@ -1,5 +1,7 @@
 #include "summary_parts.h"
 
+#include <decode/extremes.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +26,6 @@ static uint64_t mirror_unfollowed(const struct ft_engine *engine)
 	return engine->account.mirror == NULL
 		       ? 0
 		       : ft_mirror_sequence_unfollowed(engine->account.mirror);
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
 }
 
 static void add_loss(struct ft_report_coverage *coverage, struct ft_report_loss *rows,
@@ -70,7 +67,7 @@ static uint64_t fill_losses(struct ft_summary *summary, const struct ft_engine *
 			coverage->lost_by_count++;
 		if (input->losses_unknown)
 			summary->uncounted = input->name;
-		counted += most(most(missed, input->erf_lost), input->dropped);
+		counted += ft_larger64(ft_larger64(missed, input->erf_lost), input->dropped);
 	}
 	coverage->lost_by = rows;
 	return counted;
@@ -271,7 +268,7 @@ static void fill_estimate(struct ft_summary *summary, struct ft_loss_evidence *e
 	ft_loss_compact(believed);
 	ft_loss_estimate(evidence, counted, &estimate);
 	ft_loss_estimate(believed, counted, &highest);
-	estimate.high = most(estimate.high, highest.high);
+	estimate.high = ft_larger64(estimate.high, highest.high);
 	summary->doubted = highest.known ? 1 - fmin(highest.share_seen, estimate.least_share) : 0;
 	summary->masked = estimate.masked;
 	summary->faint = estimate.faint;

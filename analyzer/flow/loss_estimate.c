@@ -1,5 +1,7 @@
 #include <flow/loss_estimate.h>
 
+#include <decode/extremes.h>
+
 #include <math.h>
 
 #include "loss_beginnings.h"
@@ -38,11 +40,6 @@ static double tame(const struct ft_inferred *inferred)
 	return fmin(inferred->variance, inferred->mean + 4 * inferred->mean * inferred->mean);
 }
 
-static uint64_t larger(uint64_t left, uint64_t right)
-{
-	return left > right ? left : right;
-}
-
 /* At least so many, without those of which nothing tells that they are lost. */
 static uint64_t least_of(const struct ft_inferred *inferred)
 {
@@ -64,7 +61,7 @@ static void raise_by_beginnings(const struct ft_loss_evidence *evidence,
 		return;
 	estimate->frames = (uint64_t)llround(lost.mean);
 	estimate->high =
-		larger(estimate->high, (uint64_t)ceil(ft_tail_high(lost.mean, lost.variance)));
+		ft_larger64(estimate->high, (uint64_t)ceil(ft_tail_high(lost.mean, lost.variance)));
 }
 
 /* The bounds: of few losses one more may have been, all of which was unseen. */
@@ -117,15 +114,15 @@ static void from_cuts(const struct ft_loss_evidence *evidence, struct ft_loss_es
 {
 	double share = fmax((double)evidence->cut / fmax(1, (double)evidence->opened),
 			    (double)evidence->older / fmax(1, (double)evidence->counted));
-	uint64_t cut = larger(evidence->cut, evidence->older);
+	uint64_t cut = ft_larger64(evidence->cut, evidence->older);
 
-	estimate->low = larger(estimate->low, cut);
-	estimate->frames = larger(estimate->frames, cut);
+	estimate->low = ft_larger64(estimate->low, cut);
+	estimate->frames = ft_larger64(estimate->frames, cut);
 	if (!estimate->lasting)
 		return;
 	estimate->bounded = false;
 	estimate->frames =
-		larger(estimate->frames, (uint64_t)llround(share * (double)estimate->seen));
+		ft_larger64(estimate->frames, (uint64_t)llround(share * (double)estimate->seen));
 }
 
 /* Of so many frames missing, those beyond what the estimate has of them. */
@@ -198,8 +195,8 @@ void ft_loss_estimate(const struct ft_loss_evidence *evidence, uint64_t counted,
 	estimate->frames += evidence->filtered;
 	estimate->low += evidence->filtered;
 	estimate->high += evidence->filtered + evidence->filtered / MOST_HIDDEN;
-	estimate->frames = larger(estimate->frames, counted);
-	estimate->high = larger(estimate->high, estimate->frames) +
+	estimate->frames = ft_larger64(estimate->frames, counted);
+	estimate->high = ft_larger64(estimate->high, estimate->frames) +
 			 unclear(evidence, &sums, evidence->uncertain);
 	if (!estimate->known || estimate->seen + estimate->frames == 0)
 		return;

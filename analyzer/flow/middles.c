@@ -1,5 +1,7 @@
 #include "outcome.h"
 
+#include <decode/extremes.h>
+
 /*
  * A switch that mirrors by opcode leaves out what is in the midst of messages: of each one First and Last pass, and no Middle
  * is ever next to a hole. What the others of a hole are then.
@@ -51,11 +53,6 @@ static bool is_torn(const struct ft_span *span)
 	return ft_span_is_answer(span) && (amid || (span->kind == FT_SPAN_SKIPPED && !span->ends));
 }
 
-static uint32_t at_most(uint32_t count, uint32_t most)
-{
-	return count < most ? count : most;
-}
-
 /* Packets of `count` missing that are no Middles. */
 static uint32_t others_of(const struct ft_span *span, uint32_t count)
 {
@@ -76,8 +73,8 @@ void ft_tell_middles(struct ft_loss_evidence *evidence, const struct ft_span *sp
 		     const struct ft_span_outcome *outcome)
 {
 	uint32_t count = outcome->lost + outcome->pending;
-	uint32_t middles = count - at_most(count, others_of(span, count));
-	uint32_t lost = at_most(middles, outcome->lost);
+	uint32_t middles = count - ft_smaller(count, others_of(span, count));
+	uint32_t lost = ft_smaller(middles, outcome->lost);
 	bool answers = ft_span_is_answer(span);
 
 	evidence->hollow += is_hollow(span) ? ft_hollow(span->count) : 0;

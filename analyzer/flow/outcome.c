@@ -1,5 +1,7 @@
 #include "outcome.h"
 
+#include <decode/extremes.h>
+
 #include "outcome_reads.h"
 
 /* Requests that the peer answered for were delivered: if they never passed here, the mirror lost them. */
@@ -126,11 +128,6 @@ static struct ft_span_outcome judge_answers(const struct ft_tracker *tracker,
 	return (struct ft_span_outcome){ .open = lost, .pending = lost };
 }
 
-static uint32_t smaller(uint32_t left, uint32_t right)
-{
-	return left < right ? left : right;
-}
-
 /* Those that came, but damaged. */
 static struct ft_span_outcome leave_out_damaged(const struct ft_tracker *tracker,
 						const struct ft_flow *flow,
@@ -148,13 +145,13 @@ static struct ft_span_outcome leave_out_damaged(const struct ft_tracker *tracker
 		return outcome;
 	from |= answers ? FT_DAMAGED_ANSWER : 0;
 	here = ft_damaged_within(&tracker->damaged, ft_tracker_number(tracker, sender), from,
-				 smaller(lost, count));
-	outcome.lost -= smaller(here, lost);
+				 ft_smaller(lost, count));
+	outcome.lost -= ft_smaller(here, lost);
 	here = ft_damaged_within(&tracker->damaged, ft_tracker_number(tracker, sender), from,
 				 count) -
 	       here;
-	outcome.open -= smaller(here, outcome.open);
-	outcome.pending -= smaller(here, outcome.pending);
+	outcome.open -= ft_smaller(here, outcome.open);
+	outcome.pending -= ft_smaller(here, outcome.pending);
 	return outcome;
 }
 

@@ -1,5 +1,7 @@
 #include "outcome_reads.h"
 
+#include <decode/extremes.h>
+
 #include "outcome.h"
 
 /* What a hole may hold: the responses to a READ take PSNs of requests, and pass elsewhere. */
@@ -9,11 +11,6 @@ enum {
 	LEAST_READS = 4, /* in a row, to say that a half sends nothing else */
 };
 
-static uint32_t larger(uint32_t left, uint32_t right)
-{
-	return left > right ? left : right;
-}
-
 /* Of the next older range of the half, that ends at `end`; `newer`: PSN of the READ behind it, FT_PSN_NONE: of none. */
 static void add_read(struct ft_reads *reads, uint32_t begin, uint32_t end, uint32_t newer)
 {
@@ -21,7 +18,7 @@ static void add_read(struct ft_reads *reads, uint32_t begin, uint32_t end, uint3
 
 	reads->others |= newer == FT_PSN_NONE ? reads->longest != 0 : newer != end;
 	reads->vary |= reads->longest != 0 && length != reads->longest;
-	reads->longest = larger(reads->longest, length);
+	reads->longest = ft_larger(reads->longest, length);
 }
 
 /* How long it is will be known once the next request passes. */

@@ -1,5 +1,7 @@
 #include "lives.h"
 
+#include <decode/extremes.h>
+
 #include <math.h>
 
 #include <flow/reserve.h>
@@ -57,17 +59,12 @@ bool ft_is_lonely(const struct ft_flow *flow)
 	       (flow->packets >= LONELY_PACKETS && (half->flags & FT_HALF_GOING_BACK) == 0);
 }
 
-static uint64_t at_most(uint64_t packets, uint64_t most)
-{
-	return packets < most ? packets : most;
-}
-
 void ft_count_early(struct ft_loss_evidence *evidence, const struct ft_flow *flow)
 {
 	if (flow->half.next_psn == FT_PSN_NONE || flow->half.flags & FT_HALF_START_SEEN)
 		return;
-	evidence->early += at_most(flow->packets, FT_EARLY_PSNS);
-	evidence->onset += at_most(flow->packets, FT_ONSET_PACKETS);
+	evidence->early += ft_smaller64(flow->packets, FT_EARLY_PSNS);
+	evidence->onset += ft_smaller64(flow->packets, FT_ONSET_PACKETS);
 }
 
 /* PSN of the newest request: before half.next_psn, or where the READ begins whose responses are due up to there. */

@@ -1,5 +1,7 @@
 #include "group_shared_ports.h"
 
+#include <decode/extremes.h>
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,11 +60,6 @@ static uint32_t ranks_told(const struct ft_nccl_apart_finder *finder, uint32_t a
 	return is_rank_at(finder, at) ? (uint32_t)finder->tags[at].tag + 1 : 0;
 }
 
-static uint32_t most(uint32_t a, uint32_t b)
-{
-	return a > b ? a : b;
-}
-
 static int compare_names(const void *a, const void *b)
 {
 	const struct port *left = a, *right = b;
@@ -119,7 +116,7 @@ static void count_ports(struct counter *counter)
 	for (uint32_t i = 0; i < sites->count; i++)
 		if (ft_nccl_root_of(sites->site, i) == i)
 			counter->of[ft_nccl_component_of(sites, i)].ports +=
-				most(counter->of_host[i], 1);
+				ft_larger(counter->of_host[i], 1);
 }
 
 /* Of the job that it is of, as far as its rails or their hosts are known: it leads through each host once. */
@@ -128,8 +125,8 @@ static uint32_t ports_of(const struct counter *counter, const struct ft_nccl_clu
 	uint32_t ports = 0;
 
 	for (size_t i = 0; i < ring->site_count; i++)
-		ports += most(counter->of_host[ring->sites[i]], 1);
-	return most(ports, counter->finder->input->ports[ring->at[0]]);
+		ports += ft_larger(counter->of_host[ring->sites[i]], 1);
+	return ft_larger(ports, counter->finder->input->ports[ring->at[0]]);
 }
 
 static void look_at_components(struct counter *counter)
@@ -144,8 +141,8 @@ static void look_at_components(struct counter *counter)
 		if (finder->from[i] == FT_NCCL_NONE)
 			continue;
 		told = &counter->of[ft_nccl_component_of(&finder->sites, finder->from[i])];
-		told->ports = most(told->ports, finder->input->ports[i]);
-		told->ranks = most(told->ranks, ranks_told(finder, i));
+		told->ports = ft_larger(told->ports, finder->input->ports[i]);
+		told->ranks = ft_larger(told->ranks, ranks_told(finder, i));
 	}
 }
 
@@ -155,7 +152,7 @@ static uint32_t highest_of(const struct ft_nccl_apart_finder *finder,
 	uint32_t ranks = 0;
 
 	for (size_t i = 0; i < ring->count; i++)
-		ranks = most(ranks, ranks_told(finder, ring->at[i]));
+		ranks = ft_larger(ranks, ranks_told(finder, ring->at[i]));
 	return ranks;
 }
 
@@ -201,11 +198,12 @@ static void look_at_rails(struct counter *counter)
 		const struct ft_nccl_cluster *ring = &finder->clusters[i];
 		struct told *told = &counter->of[ring->component];
 		const uint32_t shown = ring->is_ring ? ft_nccl_ranks_shown(finder, ring) : 0;
-		const uint32_t ranks = most(shown, told->ranks);
+		const uint32_t ranks = ft_larger(shown, told->ranks);
 
 		if (ring->is_ring && ranks > ports_of(counter, ring))
-			told->rails = most(told->rails, (uint32_t)ring->site_count *
-								count_rails(counter, ring, ranks));
+			told->rails =
+				ft_larger(told->rails, (uint32_t)ring->site_count *
+							       count_rails(counter, ring, ranks));
 	}
 }
 
@@ -214,16 +212,16 @@ static uint32_t ranks_sharing(const struct counter *counter, const struct ft_ncc
 {
 	const struct told *told = &counter->of[ring->component];
 	const uint32_t shown = ring->is_ring ? ft_nccl_ranks_shown(counter->finder, ring) : 0;
-	const uint32_t ports = most(ports_of(counter, ring), told->rails);
+	const uint32_t ports = ft_larger(ports_of(counter, ring), told->rails);
 
-	return most(shown > ports ? shown : 0,
-		    told->ranks > most(told->ports, told->rails) ? told->ranks : 0);
+	return ft_larger(shown > ports ? shown : 0,
+			 told->ranks > ft_larger(told->ports, told->rails) ? told->ranks : 0);
 }
 
 static void tell(const struct ft_nccl_cluster *ring, uint32_t ranks, uint32_t *ranks_at)
 {
 	for (size_t i = 0; i < ring->site_count; i++)
-		ranks_at[ring->sites[i]] = most(ranks_at[ring->sites[i]], ranks);
+		ranks_at[ring->sites[i]] = ft_larger(ranks_at[ring->sites[i]], ranks);
 }
 
 /*
@@ -323,7 +321,7 @@ bool ft_nccl_ring_is_shared(const struct ft_nccl_apart_finder *finder, const uin
 			    const struct ft_nccl_cluster *ring)
 {
 	const uint32_t shown = ft_nccl_ranks_shown(finder, ring);
-	const uint32_t ranks = most(shown, highest_of(finder, ring));
+	const uint32_t ranks = ft_larger(shown, highest_of(finder, ring));
 
 	if (has_ranks_of_job(finder, ring, shown, ranks))
 		return false;

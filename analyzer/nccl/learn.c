@@ -1,5 +1,7 @@
 #include "followed.h"
 
+#include <decode/extremes.h>
+
 #include <assert.h>
 #include <string.h>
 
@@ -83,11 +85,6 @@ void ft_nccl_tcp_tell(struct ft_nccl_connection *model, const struct ft_nccl_exc
 	memcpy(model->tcp_frames, exchange->frames, sizeof model->tcp_frames);
 }
 
-static uint8_t larger(uint8_t a, uint8_t b)
-{
-	return a > b ? a : b;
-}
-
 static void fill_layout(struct ft_nccl_followed *followed, const struct ft_nccl_form *form)
 {
 	struct ft_nccl_connection *model = &followed->model;
@@ -137,33 +134,28 @@ void ft_nccl_setup_sizes(struct ft_nccl_connection *model, const struct ft_nccl_
 					  : FT_NCCL_SIZES_BYTES;
 }
 
-static uint8_t smaller(uint8_t a, uint8_t b)
-{
-	return a < b ? a : b;
-}
-
 void ft_nccl_setup_fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchange *exchange,
 			uint8_t used)
 {
 	struct ft_nccl_connection *model = &followed->model;
 	const struct ft_nccl_metadata *sender = exchange->sender, *receiver = exchange->receiver;
-	uint8_t qps = smaller(sender->qp_count, receiver->qp_count);
+	uint8_t qps = (uint8_t)ft_smaller(sender->qp_count, receiver->qp_count);
 
 	model->is_set_up = true;
 	fill_party(&model->sender, sender, receiver, qps);
 	fill_party(&model->receiver, receiver, sender, qps);
 	fill_target(&model->fifo, sender);
-	model->devices = larger(sender->device_count, receiver->device_count);
+	model->devices = (uint8_t)ft_larger(sender->device_count, receiver->device_count);
 	assert(model->devices != 0);
 	followed->unsure = sender->form->minor_first < MINOR_CLEARED && qps > model->devices;
 	followed->named = !followed->unsure || qps < UNSURE_MOST;
-	model->qp_count = followed->unsure ? larger(model->devices, used) : qps;
+	model->qp_count = followed->unsure ? (uint8_t)ft_larger(model->devices, used) : qps;
 	model->qps_per_device = (uint8_t)(model->qp_count / model->devices);
 }
 
 void ft_nccl_setup_count(struct ft_nccl_followed *followed, const struct ft_nccl_exchange *exchange)
 {
-	uint8_t qps = smaller(exchange->sender->qp_count, exchange->receiver->qp_count);
+	uint8_t qps = (uint8_t)ft_smaller(exchange->sender->qp_count, exchange->receiver->qp_count);
 
 	followed->numbered = true;
 	ft_nccl_turns_begin(followed, qps / followed->model.devices);
@@ -266,7 +258,8 @@ static int claim_lanes(struct ft_nccl_connections *connections, struct ft_nccl_f
 /* Metadata of old releases may name more than there are. */
 static uint8_t count_of(const struct ft_nccl_exchange *exchange)
 {
-	uint8_t count = smaller(exchange->sender->qp_count, exchange->receiver->qp_count);
+	uint8_t count =
+		(uint8_t)ft_smaller(exchange->sender->qp_count, exchange->receiver->qp_count);
 
 	if (exchange->sender->form->minor_first < MINOR_CLEARED && count > UNSURE_MOST)
 		return UNSURE_MOST;

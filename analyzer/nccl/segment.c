@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <decode/big_endian.h>
+#include <decode/extremes.h>
 #include <decode/tcp.h>
 
 enum { IPV4_LEN = 20, IPV6_LEN = 40, EXTENSIONS_MAX = 8 };
@@ -50,11 +51,6 @@ static uint32_t outermost_end(const struct ft_packet *packet, const struct ft_fr
 	return frame->captured;
 }
 
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Samples of sFlow are of no use: no stream is whole in them. Offsets of layers have 16 bits. */
 static bool is_followed(const struct ft_packet *packet, const struct ft_frame *frame)
 {
@@ -85,12 +81,13 @@ bool ft_nccl_segment_of(const struct ft_packet *packet, const struct ft_frame *f
 	    (packet->has & (FT_HAS_UDP | FT_HAS_GRH | FT_HAS_BTH)) != 0 ||
 	    !is_followed(packet, frame) || !enter(packet, frame, &inside))
 		return false;
-	captured = smaller(smaller(frame->captured, inside.end), outermost_end(packet, frame));
+	captured =
+		ft_smaller(ft_smaller(frame->captured, inside.end), outermost_end(packet, frame));
 	if (inside.at > captured ||
 	    !ft_tcp_read(frame->bytes + inside.at, captured - inside.at, &tcp) ||
 	    inside.at + tcp.header_bytes > inside.end)
 		return false;
-	payload = smaller(inside.at + tcp.header_bytes, captured); /* options may be cut off */
+	payload = ft_smaller(inside.at + tcp.header_bytes, captured); /* options may be cut off */
 	*segment = (struct ft_nccl_segment){
 		.frame = frame->number,
 		.ts_ns = frame->ts_ns,

@@ -1,5 +1,7 @@
 #include "extcap_erf.h"
 
+#include <decode/extremes.h>
+
 #include <string.h>
 
 enum { HEADER = 16, INFINIBAND = 21, VARYING_LENGTH = 1 << 2 };
@@ -20,15 +22,10 @@ static void put_time(uint8_t *at, uint64_t ns)
 		at[i] = (uint8_t)(stamp >> 8 * i);
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
 struct ft_frame ft_extcap_frame(const struct ft_frame *frame, uint8_t record[FT_EXTCAP_RECORD])
 {
 	struct ft_frame written = *frame;
-	uint32_t kept = least(frame->captured, FT_EXTCAP_RECORD - HEADER);
+	uint32_t kept = ft_smaller(frame->captured, FT_EXTCAP_RECORD - HEADER);
 
 	if (frame->link_type != FT_LINK_INFINIBAND)
 		return written;
@@ -37,7 +34,7 @@ struct ft_frame ft_extcap_frame(const struct ft_frame *frame, uint8_t record[FT_
 	record[8] = INFINIBAND;
 	record[9] = VARYING_LENGTH;
 	put_be16(record + 10, HEADER + kept);
-	put_be16(record + 14, least(frame->original, UINT16_MAX));
+	put_be16(record + 14, ft_smaller(frame->original, UINT16_MAX));
 	memcpy(record + HEADER, frame->bytes, kept);
 	written.bytes = record;
 	written.captured = HEADER + kept;
