@@ -1,0 +1,177 @@
+#include "follow_play.h"
+
+/* Set-ups over TCP that are read behind what they set up, as where ports are merged. */
+
+enum { ASKED = 5 };
+
+static void set_up(struct follow *follow, uint64_t fifo, uint8_t queue_pairs, uint32_t vni)
+{
+	const struct set_up set_up = {
+		.queue_pairs = queue_pairs,
+		.metadata_bytes =
+			3648, /* of a release that names no more queue pairs than there are */
+		.fifo = fifo,
+		.vni = vni,
+		.frames = { follow->frame + 1, follow->frame + 9 },
+	};
+
+	follow->frame += 9;
+	learn_set_up(follow->connections, &set_up);
+}
+
+static const struct ft_nccl_connection *kept(struct follow *follow, size_t at, size_t count)
+{
+	follow_keep(follow);
+	assert_int_equal(follow->kept.connection_count, count);
+	return follow->kept.connections[at];
+}
+
+static void it_is_that_of_the_connection_with_its_queue_pairs_and_memory(void **state)
+{
+	static const struct {
+		const char *what;
+		uint32_t packets, told; /* overlays; 0: none */
+		uint64_t fifo;
+		bool is_its;
+	} rows[] = {
+		{ "in no overlay", 0, UINT32_MAX, FIFO_AT, true },
+		{ "in the same overlay", 7, 7, FIFO_AT, true },
+		{ "TCP in an overlay, packets in none", 0, 7, FIFO_AT, true },
+		{ "packets in an overlay, TCP in none", 7, UINT32_MAX, FIFO_AT, true },
+		{ "in another overlay: TCP has its own", 7, 8, FIFO_AT, true },
+		{ "with other memory", 0, UINT32_MAX, FIFO_AT + 0x10000, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct follow *follow = follow_start('E');
+
+		follow->vni = rows[i].packets;
+		converse(follow, 0, ASKED);
+		set_up(follow, rows[i].fifo, 1, rows[i].told);
+		follow_keep(follow);
+		if (follow->kept.connections[0]->has_tcp != rows[i].is_its)
+			fail_msg("%s", rows[i].what);
+		if (rows[i].is_its) {
+			const struct ft_nccl_connection *connection = kept(follow, 0, 1);
+
+			assert_int_equal(connection->found_by, FT_NCCL_BY_METADATA);
+			assert_true(connection->is_set_up);
+			assert_int_equal(connection->messages, ASKED);
+			assert_int_equal(connection->cts, ASKED);
+			assert_int_equal(connection->tcp_frames[1], connection->tcp_frames[0] + 8);
+			assert_int_equal(connection->sizes.addr, 0x1000);
+		}
+		follow_stop(follow);
+	}
+}
+
+/* Tenants may have the same addresses, queue pairs and memory in two overlays: the set-up's own one counts first. */
+static void of_two_overlays_it_is_in_its_own(void **state)
+{
+	(void)state;
+	for (uint32_t told = 7; told <= 8; told++) {
+		struct follow *follow = follow_start('E');
+
+		for (follow->vni = 7; follow->vni <= 8; follow->vni++) {
+			follow->cts_psn = follow->data_psn = 0;
+			converse(follow, 0, ASKED);
+		}
+		set_up(follow, FIFO_AT, 1, told);
+		for (size_t i = 0; i < 2; i++) {
+			const struct ft_nccl_connection *connection = kept(follow, i, 2);
+
+			assert_int_equal(connection->nets[0], FT_NCCL_NET_VNI | (7 + i));
+			assert_int_equal(connection->has_tcp, told == 7 + i);
+		}
+		follow_stop(follow);
+	}
+}
+
+static void a_connection_is_set_up_once(void **state)
+{
+	struct follow *follow = follow_start('E');
+	uint64_t frame;
+
+	(void)state;
+	converse(follow, 0, ASKED);
+	set_up(follow, FIFO_AT, 1, UINT32_MAX);
+	frame = follow->frame;
+	set_up(follow, FIFO_AT, 1, UINT32_MAX);
+	follow->cts_psn = follow->data_psn = 0;
+	converse(follow, 0, 3);
+	assert_int_equal(kept(follow, 0, 2)->messages, ASKED);
+	assert_int_equal(kept(follow, 0, 2)->tcp_frames[1], frame);
+	assert_int_equal(kept(follow, 1, 2)->messages, 3);
+	assert_int_equal(kept(follow, 1, 2)->tcp_frames[1], frame + 9);
+	follow_stop(follow);
+}
+
+/* Two queue pairs, of which the first alone was met: the second one's data is expected from PSN 0 on. */
+static void queue_pairs_that_were_not_met_are_its_own(void **state)
+{
+	struct follow *follow = follow_start('E');
+	const struct ft_nccl_connection *connection;
+	struct packet packet;
+
+	(void)state;
+	converse(follow, 0, ASKED);
+	set_up(follow, FIFO_AT, 2, UINT32_MAX);
+	connection = kept(follow, 0, 1);
+	assert_int_equal(connection->qp_count, 2);
+	assert_int_equal(connection->sender.qpns[0], SENDER_QP);
+	assert_int_equal(connection->sender.qpns[1], SENDER_QP + 2);
+	assert_int_equal(connection->receiver.qpns[0], RECEIVER_QP);
+	assert_int_equal(connection->receiver.qpns[1], RECEIVER_QP + 2);
+	assert_int_equal(connection->missing_packets, 0);
+	ask(follow, ASKED);
+	packet = data_of(follow, ASKED, 64, 0);
+	packet.qpn = RECEIVER_QP + 2;
+	packet.psn = 4; /* four were missed */
+	follow_packet(follow, &packet);
+	connection = kept(follow, 0, 1);
+	assert_int_equal(connection->missing_packets, 4);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
+/* What went to its second queue pair before it was known counts. */
+static void packets_to_queue_pairs_that_it_names_are_caught_up_with(void **state)
+{
+	struct follow *follow = follow_start('E');
+	const struct ft_nccl_connection *connection;
+
+	(void)state;
+	converse(follow, 0, ASKED);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct packet packet;
+
+		ask(follow, ASKED + i);
+		packet = data_of(follow, ASKED + i, 64, 0);
+		packet.qpn = RECEIVER_QP + 2;
+		packet.psn = i;
+		follow_packet(follow, &packet);
+	}
+	assert_int_equal(kept(follow, 0, 1)->messages, ASKED);
+	set_up(follow, FIFO_AT, 2, UINT32_MAX);
+	connection = kept(follow, 0, 1);
+	assert_int_equal(connection->messages, ASKED + 3);
+	assert_int_equal(follow_message(follow, ASKED)->packets, 1);
+	assert_int_equal(follow_message(follow, ASKED + 2)->packets, 1);
+	assert_int_equal(connection->missing_packets, 0);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(it_is_that_of_the_connection_with_its_queue_pairs_and_memory),
+		cmocka_unit_test(of_two_overlays_it_is_in_its_own),
+		cmocka_unit_test(a_connection_is_set_up_once),
+		cmocka_unit_test(queue_pairs_that_were_not_met_are_its_own),
+		cmocka_unit_test(packets_to_queue_pairs_that_it_names_are_caught_up_with),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
