@@ -1,19 +1,14 @@
 #include "pairs_search.h"
 
 #include <limits.h>
-#include <string.h>
 
 #include "pairs.h"
-#include "pairs_evidence.h"
-
-/* Where drivers put the source ports they derive from both queue pairs, the same in both directions. */
-#define PORT_RULE 0xc000
+#include "pairs_weight.h"
 
 #define SILENT_NS UINT64_C(2000000000)
 
 enum {
 	SURE_BY_PORT = FT_EVIDENCE_PORT + FT_PAIR_LEAD, /* none with another port could equal it */
-	ODD_PORT = 4,    /* bits against another port by the rule, where none has the same */
 	CLOSE = 12,      /* bits that hardly any half agrees by unless they began together */
 	EARLY = 1 << 18, /* PSNs below which they may have begun together, at 0 */
 	WALK_FIRST = 16,
@@ -25,18 +20,8 @@ struct contender {
 	int bits, second; /* the best and the next best */
 };
 
-/* Who looks, and for what. */
-struct question {
-	const struct ft_flow *flow;
-	const struct ft_group_member *own;
-	uint64_t silent_ns; /* who sent nothing since is left out */
-	uint32_t psn;
-	uint16_t port; /* of `flow`, if derived by the rule; else 0 */
-	bool alone;    /* no half faces it from that port, as the rule would have it */
-};
-
 struct search {
-	struct question question;
+	struct ft_pair_question question;
 	struct ft_groups *groups;
 	unsigned left;                 /* halves that may yet be looked at */
 	bool complete;                 /* all were */
@@ -46,19 +31,7 @@ struct search {
 	struct contender same, unlike; /* with its port, and with another or none */
 };
 
-static inline struct question question_of(const struct ft_groups *groups,
-					  const struct ft_flow *flow)
-{
-	const struct ft_group_member *own = ft_groups_member(groups, flow);
-
-	return (struct question){
-		.flow = flow,
-		.own = own,
-		.port = own->port >= PORT_RULE ? own->port : 0,
-	};
-}
-
-static struct search search_for(struct ft_groups *groups, const struct question *question)
+static struct search search_for(struct ft_groups *groups, const struct ft_pair_question *question)
 {
 	unsigned walk = (unsigned)WALK_FIRST << question->own->level;
 
@@ -70,71 +43,6 @@ static struct search search_for(struct ft_groups *groups, const struct question 
 		.same = { .bits = INT_MIN, .second = INT_MIN },
 		.unlike = { .bits = INT_MIN, .second = INT_MIN },
 	};
-}
-
-static inline bool is_address(const uint8_t one[16], const uint8_t other[16])
-{
-	uint64_t a[2], b[2];
-
-	memcpy(a, one, sizeof a);
-	memcpy(b, other, sizeof b);
-	return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;
-}
-
-static inline bool is_segment(const struct ft_flow *one, const struct ft_flow *other)
-{
-	return ((one->key.vni ^ other->key.vni) | (one->key.by_lid ^ other->key.by_lid)) == 0 &&
-	       ft_flow_may_share_vlan(one, other);
-}
-
-static inline bool face_each_other(const struct ft_flow *one, const struct ft_flow *other)
-{
-	return is_address(one->key.src, other->key.dst) &&
-	       is_address(one->key.dst, other->key.src) && is_segment(one, other);
-}
-
-static inline bool go_together(const struct ft_flow *one, const struct ft_flow *other)
-{
-	return is_address(one->key.src, other->key.src) &&
-	       is_address(one->key.dst, other->key.dst) && is_segment(one, other);
-}
-
-/* Seen from some adapters: the source port is the sender's own queue pair. */
-static inline bool names_each_other(const struct question *question,
-				    const struct ft_flow *candidate, uint16_t port)
-{
-	uint16_t own = question->own->port;
-
-	return own != 0 && port != 0 && own == candidate->key.dest_qp &&
-	       port == question->flow->key.dest_qp;
-}
-
-static inline bool fits_both(const struct question *question, const struct ft_flow *candidate,
-			     uint16_t port)
-{
-	return port != 0 && port == question->port &&
-	       ft_port_fits_qps(port, candidate->key.dest_qp, question->flow->key.dest_qp);
-}
-
-static inline bool is_alike(const struct ft_flow *one, const struct ft_flow *other)
-{
-	return one->half.service == other->half.service &&
-	       (one->first_base == other->first_base || one->first_base == FT_FLOW_NO_BASE ||
-		other->first_base == FT_FLOW_NO_BASE);
-}
-
-static inline int weight(const struct question *question, const struct ft_flow *candidate,
-			 uint16_t port)
-{
-	int bits = ft_pair_evidence(&candidate->half, question->psn);
-
-	if (names_each_other(question, candidate, port) || fits_both(question, candidate, port))
-		return bits + FT_EVIDENCE_PORT;
-	if (question->port != 0 && port >= PORT_RULE && port != question->port)
-		bits -= question->alone ? ODD_PORT : FT_EVIDENCE_PORT;
-	if (!is_alike(candidate, question->flow))
-		bits -= FT_EVIDENCE_PORT;
-	return bits;
 }
 
 static void contend(struct contender *contender, uint32_t number, int bits)
@@ -151,7 +59,7 @@ static void contend(struct contender *contender, uint32_t number, int bits)
 static void consider(struct search *search, const struct ft_flow *candidate, uint32_t number,
 		     uint16_t port, bool faces)
 {
-	const struct question *question = &search->question;
+	const struct ft_pair_question *question = &search->question;
 	bool same = question->port != 0 && port == question->port;
 	bool like = candidate->half.service == question->flow->half.service;
 
@@ -162,7 +70,7 @@ static void consider(struct search *search, const struct ft_flow *candidate, uin
 	if (faces) {
 		search->sharing += same;
 		contend(same ? &search->same : &search->unlike, number,
-			weight(question, candidate, port));
+			ft_pair_weight(question, candidate, port));
 	} else {
 		search->rivals += port == question->port;
 	}
@@ -201,8 +109,8 @@ static void walk(struct search *search, uint32_t from, bool newer, enum ft_place
 		following = newer ? member->prev : member->next;
 		if (!is_of(place, search, member))
 			continue;
-		faces = face_each_other(flow, candidate);
-		if (!faces && (place != FT_PLACE_PORT || !go_together(flow, candidate)))
+		faces = ft_pair_faces(flow, candidate);
+		if (!faces && (place != FT_PLACE_PORT || !ft_pair_goes_with(flow, candidate)))
 			continue;
 		if (candidate->last_ns < search->question.silent_ns && candidate != flow)
 			left = &sweep;
@@ -246,8 +154,8 @@ static bool is_named_by_port(const struct search *search, uint32_t number)
 	const struct ft_flow *candidate = ft_groups_flow(search->groups, number);
 	uint16_t port = ft_groups_at(search->groups, number)->port;
 
-	return names_each_other(&search->question, candidate, port) ||
-	       fits_both(&search->question, candidate, port);
+	return ft_pair_names(&search->question, candidate, port) ||
+	       ft_pair_fits_both(&search->question, candidate, port);
 }
 
 static bool is_fellow(const struct search *search, const struct ft_group_member *member,
@@ -257,7 +165,7 @@ static bool is_fellow(const struct search *search, const struct ft_group_member 
 
 	return member->place == FT_PLACE_WAY && other != flow &&
 	       other->half.service == flow->half.service &&
-	       other->last_ns >= search->question.silent_ns && go_together(flow, other);
+	       other->last_ns >= search->question.silent_ns && ft_pair_goes_with(flow, other);
 }
 
 /*
@@ -317,8 +225,8 @@ static struct ft_find lead_of(struct search *search, const struct contender *con
 }
 
 /* Among all there are. */
-__attribute__((noinline)) static struct ft_find find_among_all(struct ft_groups *groups,
-							       const struct question *question)
+__attribute__((noinline)) static struct ft_find find_among_all(
+	struct ft_groups *groups, const struct ft_pair_question *question)
 {
 	struct search search = search_for(groups, question);
 	const struct ft_flow_key *key = &question->flow->key;
@@ -350,14 +258,14 @@ bool ft_is_looked_for(struct ft_groups *groups, const struct ft_flow *flow)
 		const struct ft_flow *other = ft_groups_flow(groups, number);
 
 		if (ft_groups_at(groups, number)->place == FT_PLACE_WAY &&
-		    face_each_other(flow, other))
+		    ft_pair_faces(flow, other))
 			return true;
 	}
 	return false;
 }
 
 /* The record number of the half beside which there is no other that could be taken; 0: not so simple. */
-static inline uint32_t only_one(struct ft_groups *groups, const struct question *question)
+static inline uint32_t only_one(struct ft_groups *groups, const struct ft_pair_question *question)
 {
 	const struct ft_group_member *own = question->own, *other;
 	const struct ft_flow *candidate;
@@ -367,7 +275,7 @@ static inline uint32_t only_one(struct ft_groups *groups, const struct question 
 	other = ft_groups_at(groups, own->next);
 	candidate = ft_groups_flow(groups, own->next);
 	return other->next == 0 && other->place == FT_PLACE_PORT && other->port == own->port &&
-			       face_each_other(question->flow, candidate) &&
+			       ft_pair_faces(question->flow, candidate) &&
 			       candidate->last_ns >= question->silent_ns &&
 			       *ft_groups_ways(groups, &candidate->key) == 0
 		       ? own->next
@@ -377,7 +285,7 @@ static inline uint32_t only_one(struct ft_groups *groups, const struct question 
 struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow *flow,
 			     const struct ft_observed *answer)
 {
-	struct question question = question_of(groups, flow);
+	struct ft_pair_question question = ft_pair_question(groups, flow);
 	uint32_t number;
 	int bits;
 
@@ -387,13 +295,13 @@ struct ft_find ft_find_asker(struct ft_groups *groups, const struct ft_flow *flo
 	number = only_one(groups, &question);
 	if (number == 0)
 		return find_among_all(groups, &question);
-	bits = weight(&question, ft_groups_flow(groups, number), question.own->port);
+	bits = ft_pair_weight(&question, ft_groups_flow(groups, number), question.own->port);
 	return (struct ft_find){ .number = number, .lead = bits, .fits = bits > 0 };
 }
 
 struct ft_flow *ft_find_alone_with_port(struct ft_groups *groups, const struct ft_flow *flow)
 {
-	const struct question question = question_of(groups, flow);
+	const struct ft_pair_question question = ft_pair_question(groups, flow);
 	struct search search = search_for(groups, &question);
 	struct ft_flow *other;
 
