@@ -26,7 +26,7 @@ PARTS = [
     (r"/analyzer/suspects", "suspects"),
     (r"/analyzer/silences", "silences"),
     (r"/analyzer/(judge|connections|control/connection_setup)\.|/analyzer/partition/", "judge"),
-    (r"/analyzer/(account|tally|totals|peaks|congestion|findings|subject|mirror_sequence)\.", "account"),
+    (r"/analyzer/(account|account_findings|tally|totals|peaks|congestion|findings|subject|mirror_sequence)\.", "account"),
     (r"/analyzer/(engine|worker|crew|block|item)", "engine"),
     (r"/analyzer/", "rest of the analyzer"),
 ]
