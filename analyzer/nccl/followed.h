@@ -15,6 +15,7 @@
  * A connection that is followed, and what the files that do it share.
  *
  *     connections.c  whose a packet is; the list        strangers.c  queue pairs that may turn out to be NCCL's
+ *     announce.c     what others are told of it
  *     learn.c        from a set-up over TCP             lock.c       from clear-to-sends, or lengths alone
  *     cts.c, cts_read.c  clear-to-sends                 family.c     layouts and releases that fit
  *     data.c         writes of data                     answer.c     which message a write is of
@@ -367,7 +368,7 @@ static inline struct ft_nccl_end *ft_nccl_end_of(const struct ft_nccl_connection
 	return ft_nccl_earlier_end(connections, seen, end);
 }
 
-/* Tell the sink that the connection is known. */
+/* announce.c: tell the sink that the connection is known. */
 void ft_nccl_announce(const struct ft_nccl_connections *connections,
 		      const struct ft_nccl_followed *followed, uint64_t frame, uint64_t ts_ns);
 
