@@ -1,5 +1,7 @@
 #include "follow_play.h"
 
+#include "followed.h"
+
 /* Set-ups over TCP that are read behind what they set up, as where ports are merged. */
 
 enum { ASKED = 5 };
@@ -135,6 +137,47 @@ static void queue_pairs_that_were_not_met_are_its_own(void **state)
 	follow_stop(follow);
 }
 
+/* It names other queue pairs than those that were met, or which are met is a guess: nothing is claimed for it. */
+static void what_does_not_fit_is_only_told(void **state)
+{
+	static const struct {
+		const char *what;
+		bool by_grid;
+		uint32_t sender, receiver;
+		uint8_t lanes;
+	} rows[] = {
+		{ "as they were met", false, SENDER_QP, RECEIVER_QP, 2 },
+		{ "the receiver's was not met", false, SENDER_QP, FT_NCCL_NONE, 2 },
+		{ "clear-to-sends cannot be read", true, SENDER_QP, RECEIVER_QP, 1 },
+		{ "another one of the sender", false, SENDER_QP + 2, RECEIVER_QP, 1 },
+		{ "another one of the receiver", false, SENDER_QP, RECEIVER_QP + 2, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct follow *follow = follow_start('E');
+		struct ft_nccl_followed *followed;
+
+		converse(follow, 0, ASKED);
+		followed = follow->connections->all[0];
+		followed->by_grid = rows[i].by_grid;
+		followed->model.sender.qpns[0] = rows[i].sender;
+		followed->model.receiver.qpns[0] = rows[i].receiver;
+		set_up(follow, FIFO_AT, 2, UINT32_MAX);
+		assert_int_equal(follow->connections->count, 1);
+		if (followed->lane_count != rows[i].lanes ||
+		    followed->told != (rows[i].lanes == 1 ? 2 : 0))
+			fail_msg("%s: %u lanes, told of %u", rows[i].what, followed->lane_count,
+				 followed->told);
+		if (rows[i].lanes == 2) {
+			assert_true(followed->lanes[1].counted && followed->lanes[1].data.known);
+			assert_true(followed->lanes[1].cts.known);
+			assert_int_equal(followed->ring.share_room, 2);
+		}
+		follow_stop(follow);
+	}
+}
+
 /* What went to its second queue pair before it was known counts. */
 static void packets_to_queue_pairs_that_it_names_are_caught_up_with(void **state)
 {
@@ -170,6 +213,7 @@ int main(void)
 		cmocka_unit_test(of_two_overlays_it_is_in_its_own),
 		cmocka_unit_test(a_connection_is_set_up_once),
 		cmocka_unit_test(queue_pairs_that_were_not_met_are_its_own),
+		cmocka_unit_test(what_does_not_fit_is_only_told),
 		cmocka_unit_test(packets_to_queue_pairs_that_it_names_are_caught_up_with),
 	};
 

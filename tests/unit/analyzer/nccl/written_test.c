@@ -345,10 +345,13 @@ static void the_first_packet_tells_the_protocol(void **state)
 	} rows[] = {
 		{ "lines of LL", false, false, false, true, 1, FT_NCCL_LL, 9 },
 		{ "payload is encrypted", true, false, false, true, 1, FT_NCCL_LL, 0 },
+		{ "messages go straight", false, false, true, true, 1, FT_NCCL_PROTOCOL_UNKNOWN,
+		  0 },
 		{ "a later packet", false, true, false, true, 1, FT_NCCL_PROTOCOL_UNKNOWN, 0 },
 		{ "several requests", false, false, false, true, 2, FT_NCCL_PROTOCOL_UNKNOWN, 0 },
 		{ "no RETH", false, false, false, false, 1, FT_NCCL_PROTOCOL_UNKNOWN, 0 },
 	};
+	static struct ft_nccl_straight straight; /* not looked at */
 	uint8_t line[32];
 
 	(void)state;
@@ -368,7 +371,9 @@ static void the_first_packet_tells_the_protocol(void **state)
 		inner->followed->blind = rows[i].blind;
 		transfer->message.request_count = rows[i].requests;
 		transfer->message.first_frame = rows[i].begun ? 1 : 0;
+		inner->connections->straights = rows[i].straight ? &straight : NULL;
 		ft_nccl_data_write(&moment, transfer, 0);
+		inner->connections->straights = NULL;
 		if (transfer->message.protocol != rows[i].protocol ||
 		    transfer->message.flag != rows[i].flag)
 			fail_msg("%s: %d, %d", rows[i].what, (int)transfer->message.protocol,
