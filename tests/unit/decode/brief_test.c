@@ -35,6 +35,24 @@ static bool find(struct ft_decode_input *input, const char *hex, uint32_t cut,
 	       ft_brief_find_native(input, brief);
 }
 
+/* A frame that is not found; `cut`: bytes that existed behind those captured. */
+struct refused {
+	const char *sentence, *hex;
+	uint32_t cut;
+};
+
+static void expect_none(uint16_t link_type, const struct refused *rows, size_t count)
+{
+	struct ft_brief brief;
+
+	for (size_t i = 0; i < count; i++) {
+		struct ft_decode_input input = { .link_type = link_type };
+
+		if (find(&input, rows[i].hex, rows[i].cut, &brief))
+			fail_msg("%s", rows[i].sentence);
+	}
+}
+
 static void usual_frames_are_found(void **state)
 {
 	static const struct {
@@ -75,10 +93,7 @@ static void usual_frames_are_found(void **state)
 
 static void nothing_else_is(void **state)
 {
-	static const struct {
-		const char *sentence, *hex;
-		uint32_t cut;
-	} rows[] = {
+	static const struct refused rows[] = {
 		{ "cut in an extended header", LONGER "0000000000001000 ", 28 },
 		{ "bytes behind the datagram", WHOLE "00 ", 0 },
 		{ "cut behind the datagram", WHOLE, 4 },
@@ -105,15 +120,9 @@ static void nothing_else_is(void **state)
 		{ "an XRC request", HEADERS BTH(a4, 00, 000011) BODY ICRC, 0 },
 		{ "a reserved opcode", HEADERS BTH(18, 00, 000011) BODY ICRC, 0 },
 	};
-	struct ft_brief brief;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct ft_decode_input input = { .link_type = ETHERNET };
-
-		if (find(&input, rows[i].hex, rows[i].cut, &brief))
-			fail_msg("%s", rows[i].sentence);
-	}
+	expect_none(ETHERNET, rows, sizeof rows / sizeof *rows);
 }
 
 static void it_is_ethernet_without_fcs(void **state)
@@ -171,10 +180,7 @@ static void usual_frames_in_tunnels_are_found(void **state)
 
 static void nothing_else_is_in_tunnels(void **state)
 {
-	static const struct {
-		const char *sentence, *hex;
-		uint32_t cut;
-	} rows[] = {
+	static const struct refused rows[] = {
 		{ "bytes behind the inner datagram", IN_VXLAN(006f, 005b) WHOLE "00 ", 0 },
 		{ "bytes behind the outer one", IN_VXLAN(006e, 005a) WHOLE "00 ", 0 },
 		{ "cut behind both", IN_VXLAN(006e, 005a) WHOLE, 4 },
@@ -189,15 +195,9 @@ static void nothing_else_is_in_tunnels(void **state)
 		{ "UD inside", IN_VXLAN(006e, 005a) HEADERS BTH(64, 00, 000011) BODY ICRC, 0 },
 		{ "cut in the inner BTH", IN_VXLAN(006e, 005a) HEADERS "0400 ffff 0000 ", 30 },
 	};
-	struct ft_brief brief;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct ft_decode_input input = { .link_type = ETHERNET };
-
-		if (find(&input, rows[i].hex, rows[i].cut, &brief))
-			fail_msg("%s", rows[i].sentence);
-	}
+	expect_none(ETHERNET, rows, sizeof rows / sizeof *rows);
 }
 
 /* By length in words, LRH to ICRC. */
@@ -233,10 +233,7 @@ static void usual_native_frames_are_found(void **state)
 
 static void nothing_else_is_native(void **state)
 {
-	static const struct {
-		const char *sentence, *hex;
-		uint32_t cut;
-	} rows[] = {
+	static const struct refused rows[] = {
 		{ "cut in the VCRC", LRH(0, 2, 000a) SEND BODY ICRC "be ", 1 },
 		{ "cut before the VCRC", LRH(0, 2, 000a) SEND BODY ICRC, 2 },
 		{ "more behind it than a VCRC", LRH(0, 2, 000a) SEND BODY ICRC "beef 00 ", 0 },
@@ -253,13 +250,7 @@ static void nothing_else_is_native(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct ft_decode_input input = { .link_type = INFINIBAND };
-		struct ft_brief brief;
-
-		if (find(&input, rows[i].hex, rows[i].cut, &brief))
-			fail_msg("%s", rows[i].sentence);
-	}
+	expect_none(INFINIBAND, rows, sizeof rows / sizeof *rows);
 }
 
 int main(void)

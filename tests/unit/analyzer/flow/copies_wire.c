@@ -16,6 +16,18 @@ struct ft_copies *copies_made(void)
 	return copies_with(1u << 12, 1);
 }
 
+int copies_set_up(void **state)
+{
+	*state = copies_made();
+	return 0;
+}
+
+int copies_tear_down(void **state)
+{
+	ft_copies_destroy(*state);
+	return 0;
+}
+
 struct ft_observed packet(uint8_t opcode, uint32_t psn, uint64_t us)
 {
 	return (struct ft_observed){

@@ -30,6 +30,11 @@ enum {
 struct ft_copies *copies_with(uint32_t entries, uint64_t seed);
 struct ft_copies *copies_made(void);
 
+/* A test whose state is such a one, made before it and destroyed behind it. */
+#define COPIES_TEST(test) cmocka_unit_test_setup_teardown(test, copies_set_up, copies_tear_down)
+int copies_set_up(void **state);
+int copies_tear_down(void **state);
+
 /* A RoCEv2 packet from the lower address, so many microseconds on; the same opcode and PSN are the same bytes. */
 struct ft_observed packet(uint8_t opcode, uint32_t psn, uint64_t us);
 

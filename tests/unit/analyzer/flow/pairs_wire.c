@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -25,6 +26,23 @@ void wire_cut(struct wire *wire)
 {
 	ft_pairs_destroy(wire->pairs);
 	ft_flow_table_destroy(wire->table);
+}
+
+int wire_set_up(void **state)
+{
+	struct wire *wire = malloc(sizeof *wire);
+
+	assert_non_null(wire);
+	*wire = wire_open(16, SEED);
+	*state = wire;
+	return 0;
+}
+
+int wire_tear_down(void **state)
+{
+	wire_cut(*state);
+	free(*state);
+	return 0;
 }
 
 struct ft_flow_key wire_key(uint8_t from, uint32_t dest_qp)

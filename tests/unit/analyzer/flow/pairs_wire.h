@@ -32,6 +32,11 @@ struct packet {
 struct wire wire_open(uint32_t capacity, uint64_t seed);
 void wire_cut(struct wire *wire);
 
+/* A test whose state is a wire with room for 16, cut behind it. */
+#define WIRE_TEST(test) cmocka_unit_test_setup_teardown(test, wire_set_up, wire_tear_down)
+int wire_set_up(void **state);
+int wire_tear_down(void **state);
+
 struct ft_flow_key wire_key(uint8_t from, uint32_t dest_qp);
 
 /* The record of a packet's half, which enters with its first one; *observed: what the packet shows. */
