@@ -79,11 +79,9 @@ static uint32_t overlay_length(uint16_t port, const uint8_t *b)
 	switch (port) {
 	case FT_VXLAN_PORT:
 	case FT_VXLAN_LINUX_PORT:
-		return (b[0] & FT_VXLAN_HAS_VNI) != 0 ? FT_OVERLAY_LEN : 0;
+		return ft_vxlan_has_vni(b) ? FT_OVERLAY_LEN : 0;
 	case FT_VXLAN_GPE_PORT:
-		return (b[0] & FT_VXLAN_HAS_VNI) != 0 &&
-				       ((b[0] & FT_VXLAN_HAS_NEXT) == 0 ||
-					b[FT_VXLAN_NEXT] == FT_VXLAN_NEXT_ETHERNET)
+		return ft_vxlan_has_vni(b) && ft_vxlan_next(b) == FT_VXLAN_NEXT_ETHERNET
 			       ? FT_OVERLAY_LEN
 			       : 0;
 	case FT_GENEVE_PORT:
@@ -130,7 +128,7 @@ struct mirror {
 /* The header of ERSPAN; false: it is cut, of another version, or what follows is not Ethernet. */
 static bool take_erspan2(const uint8_t *b, uint32_t left, struct mirror *mirror)
 {
-	if (left < FT_ERSPAN2_LEN || b[0] >> 4 != FT_ERSPAN2_VERSION)
+	if (left < FT_ERSPAN2_LEN || !ft_erspan_is_version(b, FT_ERSPAN2_VERSION))
 		return false;
 	mirror->session = ft_erspan_session(b);
 	mirror->length += FT_ERSPAN2_LEN;
@@ -141,7 +139,7 @@ static bool take_erspan3(const uint8_t *b, uint32_t left, struct mirror *mirror)
 {
 	uint16_t flags;
 
-	if (left < FT_ERSPAN3_LEN || b[0] >> 4 != FT_ERSPAN3_VERSION)
+	if (left < FT_ERSPAN3_LEN || !ft_erspan_is_version(b, FT_ERSPAN3_VERSION))
 		return false;
 	flags = ft_be16(b + FT_ERSPAN3_FLAGS);
 	if (ft_erspan3_frame_type(flags) != FT_ERSPAN_OF_ETHERNET)

@@ -36,7 +36,7 @@ enum ft_step ft_read_erspan2(struct ft_pass *pass)
 
 	if (b == NULL)
 		return ft_short(pass, FT_ERSPAN2_LEN, FT_ERSPAN_SHORT, FT_CUT_ERSPAN2);
-	if (b[0] >> 4 != FT_ERSPAN2_VERSION)
+	if (!ft_erspan_is_version(b, FT_ERSPAN2_VERSION))
 		return ft_stop(pass, FT_ERSPAN_BAD_VERSION);
 	read_session(tunnel, b);
 	tunnel->index = ft_be32(b + 4) & 0xfffff;
@@ -64,7 +64,7 @@ enum ft_step ft_read_erspan3(struct ft_pass *pass)
 
 	if (b == NULL)
 		return ft_short(pass, FT_ERSPAN3_LEN, FT_ERSPAN_SHORT, FT_CUT_ERSPAN3);
-	if (b[0] >> 4 != FT_ERSPAN3_VERSION)
+	if (!ft_erspan_is_version(b, FT_ERSPAN3_VERSION))
 		return ft_stop(pass, FT_ERSPAN_BAD_VERSION);
 	read_session(tunnel, b);
 	flags = ft_be16(b + FT_ERSPAN3_FLAGS);

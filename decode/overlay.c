@@ -22,7 +22,7 @@ static enum ft_step read_vxlan(struct ft_pass *pass, const uint8_t **header)
 	b = ft_take(&pass->cursor, FT_OVERLAY_LEN);
 	if (b == NULL)
 		return ft_short(pass, FT_OVERLAY_LEN, FT_VXLAN_SHORT, FT_CUT_VXLAN);
-	if ((b[0] & FT_VXLAN_HAS_VNI) == 0)
+	if (!ft_vxlan_has_vni(b))
 		return ft_stop(pass, FT_VXLAN_BAD_FLAGS);
 	*header = b;
 	open_overlay(pass, FT_TUNNEL_VXLAN, ft_overlay_vni(b));
@@ -42,9 +42,9 @@ enum ft_step ft_read_vxlan_gpe(struct ft_pass *pass)
 	const uint8_t *header = NULL;
 	enum ft_step step = read_vxlan(pass, &header);
 
-	if (step == FT_STEP_DONE || (header[0] & FT_VXLAN_HAS_NEXT) == 0)
+	if (step == FT_STEP_DONE)
 		return step;
-	switch (header[FT_VXLAN_NEXT]) {
+	switch (ft_vxlan_next(header)) {
 	case FT_VXLAN_NEXT_IPV4:
 		return FT_STEP_IPV4;
 	case FT_VXLAN_NEXT_IPV6:

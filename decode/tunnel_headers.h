@@ -72,6 +72,11 @@ enum {
 	FT_ERSPAN_OF_IP = 2,
 };
 
+static inline bool ft_erspan_is_version(const uint8_t *b, uint8_t version)
+{
+	return b[0] >> 4 == version;
+}
+
 static inline uint16_t ft_erspan_session(const uint8_t *b)
 {
 	return ft_be16(b + 2) & 0x03ff;
@@ -99,6 +104,17 @@ enum {
 	FT_VXLAN_NEXT_ETHERNET = 3,
 	FT_GENEVE_ETHERNET = 0x6558,
 };
+
+static inline bool ft_vxlan_has_vni(const uint8_t *b)
+{
+	return (b[0] & FT_VXLAN_HAS_VNI) != 0;
+}
+
+/* What the generic form holds; without a next protocol it is Ethernet. */
+static inline uint8_t ft_vxlan_next(const uint8_t *b)
+{
+	return (b[0] & FT_VXLAN_HAS_NEXT) == 0 ? FT_VXLAN_NEXT_ETHERNET : b[FT_VXLAN_NEXT];
+}
 
 static inline uint32_t ft_overlay_vni(const uint8_t *b)
 {
