@@ -41,14 +41,31 @@ static bool is_to_sender(const struct ft_nccl_followed *followed,
 	return false;
 }
 
-/* Writes of another address to that queue pair before the connection was known. */
+/* Of the oldest clear-to-send that is remembered. */
+static uint64_t first_asked(const struct ft_nccl_followed *followed)
+{
+	const struct ft_nccl_ring *ring = &followed->ring;
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+
+		if (transfer->used && transfer->has_cts && transfer->message.cts_frame < first)
+			first = transfer->message.cts_frame;
+	}
+	return first;
+}
+
+/* Writes of another address to that queue pair before the connection was known. Before it began it may have had another peer. */
 static void blame_asking(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 			 const struct ft_nccl_stranger *stranger)
 {
+	const uint64_t first = first_asked(followed);
 	struct ft_nccl_logged logged;
 
 	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
-		if (ft_nccl_begins(logged.seen.opcode) && (logged.seen.has & FT_HAS_RETH) != 0)
+		if (logged.seen.frame > first && ft_nccl_begins(logged.seen.opcode) &&
+		    (logged.seen.has & FT_HAS_RETH) != 0)
 			ft_nccl_fault_stranger(connections, followed, &logged.seen, false);
 	}
 }
