@@ -8,6 +8,7 @@ import nccl_training
 from harness import main
 from nccl_training_made import ALL_GATHER, ALL_REDUCE, LL, REDUCE_SCATTER, SIMPLE, Cluster, Group
 from nccl_training_worlds import VIEWS, all_of, is_set_up, lossy
+from nccl_trees_made import shares
 
 OPERATIONS = 10
 
@@ -26,6 +27,25 @@ def made(seed, hosts, channels):
             group.ring(clock, what, size if what == ALL_REDUCE else size // hosts, protocol)
             for process in clock:
                 clock[process] += chance.uniform(10000, 60000)
+    cluster.finish()
+    return cluster
+
+
+@functools.cache
+def grouped(seed, hosts, channels):
+    """One communicator: each launch has two operations, each on half of the channels, which differ in size and protocol."""
+    cluster = Cluster(seed, hosts, 1, 1, families="CDEF")
+    group, chance = Group(cluster, cluster.processes(), channels), cluster.chance
+    clock = cluster.clock()
+    for _ in range(OPERATIONS):
+        begins, half = group.begin(clock), channels // 2
+        for first, protocol, times in ((0, LL, 1), (half, SIMPLE, chance.choice([3, 4, 6]))):
+            size = 16 * hosts * half * chance.randrange(300, 900) * times
+            for channel, share in enumerate(shares(size, half), first):
+                for member, end in group.around(channel, ALL_REDUCE, share, protocol, begins).items():
+                    clock[member] = max(clock[member], end)
+        for process in clock:
+            clock[process] += chance.uniform(10000, 60000)
     cluster.finish()
     return cluster
 
@@ -49,6 +69,14 @@ class Wrong(nccl_training.Wrong):
 
 
 class SameMembers(unittest.TestCase):
+    def test_operations_of_one_launch_are_of_one(self):
+        for seed, hosts, channels in ((1, 3, 2), (2, 4, 8), (3, 6, 4)):
+            for view in ("whole", "no set-up", "lossy, no set-up"):
+                with self.subTest(seed=seed, view=view):
+                    jobs = [grouped(seed, hosts, channels)]
+                    rows = nccl_training.Seen(jobs, MORE_VIEWS[view](jobs)).document["communicators"]
+                    self.assertEqual([len(row["connections"]) for row in rows], [hosts * channels])
+
     def test_each_is_told_by_itself(self):
         for name in JOBS:
             for view in ("whole", "no set-up"):
