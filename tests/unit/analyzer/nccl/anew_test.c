@@ -43,7 +43,13 @@ static void tell_whichever(struct inner *inner, uint8_t lane, uint32_t psn, uint
 static void tell_if_it_goes_on(struct inner *inner, uint64_t frame)
 {
 	ft_nccl_tell_if_it_goes_on(inner->connections, inner->followed,
-				   &odd_of(inner, 0, 0, frame)->found);
+				   &odd_of(inner, 0, 0, frame)->found, false);
+}
+
+static void tell_unless_it_is_new(struct inner *inner, uint64_t frame)
+{
+	ft_nccl_tell_if_it_goes_on(inner->connections, inner->followed,
+				   &odd_of(inner, 0, 0, frame)->found, true);
 }
 
 static void see(struct inner *inner, uint8_t lane, uint32_t psn, bool is_cts)
@@ -425,6 +431,25 @@ static void at_the_end_several_of_them_may_be_another_jobs(void **state)
 	inner_close(inner);
 }
 
+static void at_the_end_what_may_begin_another_connection_needs_more_of_this_one(void **state)
+{
+	struct inner *inner = inner_open(1);
+
+	(void)state;
+	inner->followed->steps = 5;
+	tell_unless_it_is_new(inner, 70);
+	settle(inner, false);
+	told(inner, 0, 0);
+	tell_unless_it_is_new(inner, 71);
+	inner->followed->steps = 6;
+	settle(inner, false);
+	told(inner, 71, 0);
+	tell_unless_it_is_new(inner, 72);
+	refute(inner, 0, 500, true);
+	told(inner, 71, 72);
+	inner_close(inner);
+}
+
 /* --- how many wait --- */
 
 static void where_too_many_wait_only_what_is_certain_is_told(void **state)
@@ -467,6 +492,8 @@ int main(void)
 		cmocka_unit_test(it_is_not_told_beside_others),
 		cmocka_unit_test(a_write_by_somebody_else_waits_for_the_next_clear_to_send),
 		cmocka_unit_test(at_the_end_several_of_them_may_be_another_jobs),
+		cmocka_unit_test(
+			at_the_end_what_may_begin_another_connection_needs_more_of_this_one),
 		cmocka_unit_test(where_too_many_wait_only_what_is_certain_is_told),
 	};
 
