@@ -2,7 +2,7 @@
 
 #include "followed.h"
 
-/* cts.c takes clear-to-sends in; cts_read.c reads them, each as the family that is left, or those that are. */
+/* cts.c takes clear-to-sends in, cts_again.c what comes again; cts_read.c reads them, each as the family that is left, or those that are. */
 
 /* A clear-to-send as it was read: what it is for, and where it was put. */
 struct ft_nccl_ask {
@@ -23,3 +23,12 @@ struct ft_nccl_ask {
  */
 bool ft_nccl_cts_understand(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 			    uint8_t lane, struct ft_nccl_ask *ask);
+
+/* A write begins. False: it is none of the connection's. */
+bool ft_nccl_cts_take(struct ft_nccl_moment *moment);
+
+/* A PSN that had passed: sent again, as it was; or it is forged, or a new connection's, whose PSNs began anew. */
+void ft_nccl_cts_again(struct ft_nccl_moment *moment);
+
+/* If it asks for another place, length or key than the clear-to-send of the same message did, that is told, and true. */
+bool ft_nccl_cts_dispute(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask);

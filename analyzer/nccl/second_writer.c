@@ -160,8 +160,7 @@ static bool has_its_peer(const struct ft_nccl_followed *followed, const struct f
 
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		const struct ft_nccl_lane *lane = &followed->lanes[i];
-
-		bool is_paired =
+		const bool is_paired =
 			model->is_set_up && !followed->unsure && (lane->asked || lane->carried);
 
 		if (((is_paired || lane->asked) && is_on(&model->sender, i, seen)) ||
