@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <decode/extremes.h>
+
 /* What others are told of a connection: who keeps the ranks, the keys that strangers may use, the queue pairs. */
 
 void ft_nccl_announce(const struct ft_nccl_connections *connections,
@@ -39,7 +41,7 @@ static struct ft_nccl_key key_of(const struct ft_nccl_followed *followed, uint8_
 void ft_nccl_announce_key(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed, uint8_t device, uint32_t rkey)
 {
-	uint32_t known = followed->key_count < FT_NCCL_KEYS ? followed->key_count : FT_NCCL_KEYS;
+	uint32_t known = ft_smaller(followed->key_count, FT_NCCL_KEYS);
 	uint32_t place = followed->key_count % FT_NCCL_KEYS;
 	struct ft_nccl_key key;
 
@@ -59,6 +61,17 @@ void ft_nccl_announce_key(struct ft_nccl_connections *connections,
 	followed->keys[place] = rkey;
 	followed->key_devices[place] = device;
 	followed->key_count++;
+}
+
+bool ft_nccl_is_announced(const struct ft_nccl_followed *followed, uint32_t rkey)
+{
+	uint32_t known = ft_smaller(followed->key_count, FT_NCCL_KEYS);
+
+	for (uint32_t i = 0; i < known; i++) {
+		if (followed->keys[i] == rkey)
+			return true;
+	}
+	return false;
 }
 
 static void announce_target(struct ft_nccl_connections *connections,

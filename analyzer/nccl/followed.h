@@ -379,7 +379,10 @@ void ft_nccl_hold(const struct ft_nccl_connections *connections, uint64_t frame)
 void ft_nccl_announce_key(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed, uint8_t device, uint32_t rkey);
 
-/* So did the set-up, or the first clear-to-sends, of the FIFO and the sizes. */
+/* The key is one of the last FT_NCCL_KEYS of these, of whatever device. */
+bool ft_nccl_is_announced(const struct ft_nccl_followed *followed, uint32_t rkey);
+
+/* The set-up, or the first clear-to-sends, gave keys of the FIFO and the sizes. */
 void ft_nccl_announce_targets(struct ft_nccl_connections *connections,
 			      const struct ft_nccl_followed *followed);
 

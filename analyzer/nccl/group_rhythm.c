@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <decode/extremes.h>
+
 enum {
 	TURNS = 4,     /* operations at least, .. */
 	ALL_TURNS = 2, /* .. and where there are no others */
@@ -35,7 +37,7 @@ static void add_bytes(struct ft_nccl_beat *beat, const struct ft_nccl_message *m
 
 	beat->known = beat->known && known;
 	beat->bytes += bytes;
-	beat->longest = bytes > beat->longest ? bytes : beat->longest;
+	beat->longest = ft_larger64(bytes, beat->longest);
 }
 
 static size_t read_track(const struct ft_nccl_track *track, struct ft_nccl_beat *beats)
@@ -208,9 +210,7 @@ static bool is_comparable(const struct ft_nccl_beat *beat)
 /* By more than what shares of channels differ by. */
 static bool are_unlike(uint64_t bytes, uint64_t others)
 {
-	const uint64_t more = bytes > others ? bytes : others;
-
-	return 4 * (bytes > others ? others : bytes) < 3 * more;
+	return 4 * ft_smaller64(bytes, others) < 3 * ft_larger64(bytes, others);
 }
 
 /* What the other one did during an operation. */
@@ -235,7 +235,7 @@ static bool have_other_lengths(const struct ft_nccl_beat *beat, const struct oth
 	uint64_t longest = 0;
 
 	for (size_t i = 0; i < others->count; i++)
-		longest = others->beats[i].longest > longest ? others->beats[i].longest : longest;
+		longest = ft_larger64(others->beats[i].longest, longest);
 	return beat->longest != 0 && longest != 0 && are_unlike(beat->longest, longest);
 }
 

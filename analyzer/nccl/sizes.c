@@ -44,18 +44,6 @@ bool ft_nccl_is_sizes(const struct ft_nccl_moment *moment, const struct ft_nccl_
 	return first->rkey_count != 0 && !ft_nccl_has_key(moment->followed, first, seen->rkey);
 }
 
-/* Some clear-to-send gave the key. */
-static bool is_announced(const struct ft_nccl_followed *followed, uint32_t rkey)
-{
-	uint32_t count = followed->key_count < FT_NCCL_KEYS ? followed->key_count : FT_NCCL_KEYS;
-
-	for (uint32_t i = 0; i < count; i++) {
-		if (followed->keys[i] == rkey)
-			return true;
-	}
-	return count == 0;
-}
-
 /* Nothing, or the first of the sizes; a number of the message it may be, too. */
 static bool has_sizes_immediate(const struct ft_nccl_seen *seen)
 {
@@ -76,7 +64,7 @@ bool ft_nccl_is_lone_sizes(const struct ft_nccl_moment *moment)
 	       seen->length <= FT_NCCL_REQUESTS_MAX * FT_NCCL_SIZE_BYTES && followed->by_id == 0 &&
 	       has_sizes_immediate(seen) &&
 	       ft_nccl_immediate_orders(seen->immdt, seen->length) == 0 &&
-	       !is_announced(followed, seen->rkey);
+	       followed->key_count != 0 && !ft_nccl_is_announced(followed, seen->rkey);
 }
 
 uint32_t ft_nccl_sizes_count(const struct ft_nccl_seen *seen)

@@ -6,27 +6,22 @@
 #include "lock.h"
 #include "order.h"
 
-/* Clear-to-sends of late gave it. */
-static bool is_announced(const struct ft_nccl_followed *followed, uint32_t rkey)
+/* For data, or for sizes. */
+static bool is_its_own(const struct ft_nccl_followed *followed, uint32_t rkey)
 {
-	const uint32_t known =
-		followed->key_count < FT_NCCL_KEYS ? followed->key_count : FT_NCCL_KEYS;
 	const struct ft_nccl_target *sizes = &followed->model.sizes;
 
-	for (uint32_t i = 0; i < known; i++)
-		if (followed->keys[i] == rkey)
-			return true;
 	for (uint8_t i = 0; i < sizes->rkey_count; i++)
 		if (sizes->rkeys[i] == rkey)
 			return true;
-	return false;
+	return ft_nccl_is_announced(followed, rkey);
 }
 
 /* Memory of the connection is known, and this is none of it. */
 static bool goes_elsewhere(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
 {
 	return (seen->has & FT_HAS_RETH) != 0 && seen->rkey != 0 && ft_nccl_is_read(followed) &&
-	       followed->key_count != 0 && !is_announced(followed, seen->rkey);
+	       followed->key_count != 0 && !is_its_own(followed, seen->rkey);
 }
 
 void ft_nccl_successor_see(const struct ft_nccl_moment *moment)

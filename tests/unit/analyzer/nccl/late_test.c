@@ -34,7 +34,7 @@ static void play(struct follow *follow, const char *order, uint64_t frames[MESSA
 	follow->data_psn += MESSAGES * PACKETS;
 }
 
-static void packets_in_any_order_are_of_their_messages(void **state)
+static void packets_of_messages_in_other_orders_are_theirs(void **state)
 {
 	static const struct {
 		const char *order;
@@ -94,7 +94,7 @@ static void packets_in_any_order_are_of_their_messages(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(packets_in_any_order_are_of_their_messages),
+		cmocka_unit_test(packets_of_messages_in_other_orders_are_theirs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
