@@ -145,9 +145,13 @@ static void see_numbers(struct ft_engine *engine, const struct ft_batch *batch)
 static int account_for(void *context, const struct ft_source *source, const struct ft_batch *batch)
 {
 	struct ft_engine *engine = context;
-	bool seen = ft_account_at_once(&engine->account, batch);
 	unsigned at = 0;
 	int error = 0;
+	bool seen;
+
+	if (batch->framed != 0)
+		ft_framing_prefetch_early(engine->framing, batch);
+	seen = ft_account_at_once(&engine->account, batch);
 
 	if (batch->mirrored)
 		see_numbers(engine, batch);

@@ -5,6 +5,8 @@
 
 #include <engine/no_memory.h>
 
+#include <decode/brief.h>
+
 #include "item_seen.h"
 
 int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config *config,
@@ -308,6 +310,18 @@ void ft_framing_reuse(struct ft_framing *framing, uint64_t reused, const struct 
 	framing->lap = last_lap;
 	framing->renewals += is_same ? 0 : 1;
 	framing->since = framing->one_table && is_same ? framing->renewals : 0;
+}
+
+void ft_framing_prefetch_early(const struct ft_framing *framing, const struct ft_batch *batch)
+{
+	uint64_t marks = marks_from(batch->framed, 0, batch->count);
+
+	for (; marks != 0; marks &= marks - 1) {
+		const struct ft_item *item = &batch->items[__builtin_ctzll(marks)];
+
+		ft_nccl_follower_prefetch_early(framing->follower, item->record);
+		__builtin_prefetch(item->frame->bytes + item->bth_at + FT_BRIEF_BTH_LEN + 4);
+	}
 }
 
 void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch *batch)

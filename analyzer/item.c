@@ -126,7 +126,7 @@ void ft_item_fill(struct ft_item *item, const struct ft_frame *frame,
 	item->frame = frame;
 	item->record = 0;
 	item->sub = (uint16_t)sub;
-	item->ethernet_at = 0;
+	item->bth_at = 0;
 	item->kind = (uint8_t)ft_frame_key(packet, frame->bytes, frame->captured, key);
 	item->known = key->known;
 	item->truncated = packet->truncated;
@@ -157,7 +157,7 @@ void ft_item_damage(struct ft_item *item, const uint8_t *bytes, uint32_t size)
 	ft_item_key(item, &item->key);
 	item->dest_qp = ft_item_dest_qp(item);
 	item->kind = FT_FRAME_BAD_ICRC;
-	item->sampled_of = item->ethernet_at = 0;
+	item->sampled_of = item->bth_at = 0;
 	item->unopened = FT_UNOPENED_NONE;
 	item->followed = item->usual = false;
 	ft_observe_damage(&item->observed, bytes, size);

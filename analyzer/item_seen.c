@@ -40,16 +40,11 @@ static bool is_ipv4(const struct ft_item *item)
 	return (item->observed.has & FT_OBSERVED_IPV4) != 0;
 }
 
-/* Of its IP header. */
-static uint32_t network_of(const struct ft_item *item)
-{
-	return item->ethernet_at + ft_brief_network(item->frame->bytes + item->ethernet_at);
-}
-
-/* As it stands there, whatever happened to its overlay on the way. */
+/* As its IP header has it, whatever happened to its overlay on the way. */
 static uint8_t traffic_class_of(const struct ft_item *item)
 {
-	const uint8_t *ip = item->frame->bytes + network_of(item);
+	const uint8_t *udp = item->frame->bytes + item->bth_at - FT_BRIEF_UDP_LEN;
+	const uint8_t *ip = udp - (is_ipv4(item) ? FT_BRIEF_UDP : FT_BRIEF_UDP6);
 
 	return is_ipv4(item) ? ip[1] : (uint8_t)(ft_be16(ip) >> 4);
 }
@@ -57,8 +52,7 @@ static uint8_t traffic_class_of(const struct ft_item *item)
 /* Where its BTH ends. */
 static uint32_t extension_of(const struct ft_item *item)
 {
-	return network_of(item) + (is_ipv4(item) ? FT_BRIEF_UDP : FT_BRIEF_UDP6) +
-	       FT_BRIEF_UDP_LEN + FT_BRIEF_BTH_LEN;
+	return item->bth_at + FT_BRIEF_BTH_LEN;
 }
 
 /* What it brings, as far as it was captured. */

@@ -30,6 +30,6 @@ static inline struct ft_nccl_glimpse ft_item_glimpse(const struct ft_item *item,
 		.since = since,
 		.observed = &item->observed,
 		.frame = item->frame,
-		.ethernet_at = item->ethernet_at,
+		.bth_at = item->bth_at,
 	};
 }

@@ -241,7 +241,7 @@ FT_USUAL_INLINE uint64_t ft_usual_fill(struct ft_item *item, const struct ft_fra
 	item->frame = frame;
 	ft_usual_take_traits(item);
 	item->sub = 0;
-	item->ethernet_at = (uint16_t)(view->bytes - frame->bytes);
+	item->bth_at = (uint16_t)(view->bth - frame->bytes);
 	memcpy((uint8_t *)observed + offsetof(struct ft_observed, ts_ns),
 	       (const uint8_t *)frame + offsetof(struct ft_frame, ts_ns),
 	       sizeof frame->ts_ns + sizeof frame->number);

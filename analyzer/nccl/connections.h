@@ -42,6 +42,8 @@ bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
 
 /* See ft_nccl_follower_prefetch(). */
 void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t number);
+void ft_nccl_connections_prefetch_early(const struct ft_nccl_connections *connections,
+					uint32_t number);
 
 /* What the packet seen last is; false: nothing of NCCL's framing. */
 bool ft_nccl_connections_shown(const struct ft_nccl_connections *connections,

@@ -105,6 +105,11 @@ void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower, uint32_t
 	ft_nccl_connections_prefetch(follower->connections, number);
 }
 
+void ft_nccl_follower_prefetch_early(const struct ft_nccl_follower *follower, uint32_t number)
+{
+	ft_nccl_connections_prefetch_early(follower->connections, number);
+}
+
 void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,
 			      const struct ft_nccl_segment *segment)
 {

@@ -18,6 +18,12 @@ void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections,
 		ft_nccl_straight_prefetch(straight_of(connections, hint), hint->needs, hint->ahead);
 }
 
+void ft_nccl_connections_prefetch_early(const struct ft_nccl_connections *connections,
+					uint32_t number)
+{
+	__builtin_prefetch(&connections->hints[number % FT_NCCL_HINTS], 1);
+}
+
 /* Whose it is, if it goes straight; the hint will do next time. */
 static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connections,
 					const struct ft_flow_key *key, uint16_t vlan,

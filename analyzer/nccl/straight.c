@@ -34,13 +34,7 @@ bool ft_nccl_straight_is_next_cts(const struct ft_nccl_straight *straight,
 static inline const uint8_t *extension_of(const struct ft_nccl_glimpse *glimpse, uint32_t *captured)
 {
 	const struct ft_frame *frame = glimpse->frame;
-	bool ipv4 = (glimpse->observed->has & FT_OBSERVED_IPV4) != 0;
-	uint32_t at = FT_BRIEF_LRH_LEN;
-
-	if (!glimpse->key->by_lid)
-		at = glimpse->ethernet_at + ft_brief_network(frame->bytes + glimpse->ethernet_at) +
-		     (ipv4 ? FT_BRIEF_UDP : FT_BRIEF_UDP6) + FT_BRIEF_UDP_LEN;
-	at += FT_BRIEF_BTH_LEN;
+	uint32_t at = glimpse->bth_at + FT_BRIEF_BTH_LEN;
 
 	*captured = frame->captured - at;
 	return frame->bytes + at;

@@ -100,7 +100,8 @@ static void are_the_same(struct ft_item *shortly, const struct ft_item *fully)
 		shortly->dest_qp = ft_item_dest_qp(shortly);
 		shortly->sampled_of = ft_item_unsampled(shortly);
 		shortly->unopened = FT_UNOPENED_NONE;
-		shortly->ethernet_at = 0;
+		assert(shortly->frame->bytes[shortly->bth_at] == shortly->observed.opcode);
+		shortly->bth_at = 0;
 		shortly->usual = false;
 	}
 	assert(memcmp(shortly, fully, sizeof *fully) == 0);

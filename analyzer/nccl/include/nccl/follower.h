@@ -114,8 +114,8 @@ struct ft_nccl_glimpse {
 	 */
 	uint32_t since;
 	const struct ft_observed *observed;
-	const struct ft_frame *frame; /* of the usual form, see decode/brief.h; over IP, .. */
-	uint32_t ethernet_at;         /* .. its Ethernet header is at this offset */
+	const struct ft_frame *frame; /* of the usual form, see decode/brief.h */
+	uint32_t bth_at;              /* offset of its BTH in the frame */
 };
 
 /* True: seen; false: nothing has happened, ft_nccl_follower_see() it. */
@@ -124,6 +124,9 @@ bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
 
 /* Fetch from memory what that looks at, by the number of a glimpse to come. Any number may be given. */
 void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower, uint32_t number);
+
+/* Some packets before: what that one asks for itself. */
+void ft_nccl_follower_prefetch_early(const struct ft_nccl_follower *follower, uint32_t number);
 
 /*
  * The next TCP segment, of whatever connection, in one order with the packets: connections that are no set-up,
