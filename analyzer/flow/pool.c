@@ -22,6 +22,7 @@
 enum {
 	SIZES = FT_POOL_PIECE_MOST / FT_POOL_ALIGNMENT,
 	REGION = 64 << 20, /* bytes of address space */
+	SMALL = 256 << 10, /* bytes that the first huge page is behind */
 };
 
 struct region {
@@ -77,6 +78,8 @@ static struct region *add_region(struct ft_pool *pool)
 		return NULL;
 	}
 	ASAN_POISON_MEMORY_REGION(region->growth.memory, REGION);
+	region->used = FT_HUGE_PAGE - SMALL;
+	ft_growth_skip(&region->growth, region->used);
 	region->older = pool->newest;
 	pool->newest = region;
 	return region;

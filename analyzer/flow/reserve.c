@@ -81,6 +81,11 @@ void ft_growth_stay_small(struct ft_growth *growth, size_t bytes)
 	keep_small(growth);
 }
 
+void ft_growth_skip(struct ft_growth *growth, size_t bytes)
+{
+	growth->taken = bytes < growth->bytes ? bytes : growth->bytes;
+}
+
 void ft_growth_release(struct ft_growth *growth)
 {
 	ft_release(growth->memory, growth->bytes);

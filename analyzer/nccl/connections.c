@@ -14,6 +14,38 @@
 #include "spares.h"
 #include "successor.h"
 
+enum { HALVES = 8 /* half-connections of a connection, mostly at most */ };
+
+/* Where packets may go straight. */
+static int reserve_straights(struct ft_nccl_connections *connections)
+{
+	const struct ft_nccl_config *config = &connections->config;
+	size_t bytes = config->connections * sizeof *connections->straights;
+
+	if (!ft_nccl_may_go_straight(config))
+		return 0;
+	if (ft_growth_reserve(&connections->straight_memory, bytes) != 0 ||
+	    ft_growth_reserve(&connections->hint_memory,
+			      FT_NCCL_HINTS * sizeof *connections->hints) != 0)
+		return -ENOMEM;
+	connections->straights = (struct ft_nccl_straight *)connections->straight_memory.memory;
+	connections->hints = (struct ft_nccl_hint *)connections->hint_memory.memory;
+	return 0;
+}
+
+/* For one more connection, before its packets ask for them one page at a time. */
+static void take_straight(struct ft_nccl_connections *connections,
+			  struct ft_nccl_followed *followed)
+{
+	const uint32_t count = connections->count + 1;
+
+	ft_growth_upto(&connections->straight_memory, count * sizeof *connections->straights);
+	if (count <= FT_NCCL_HINTS / HALVES)
+		ft_growth_upto(&connections->hint_memory,
+			       count * HALVES * sizeof *connections->hints);
+	followed->straight = &connections->straights[connections->count];
+}
+
 int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 			       const struct ft_nccl_config *config, struct ft_nccl_qps *qps,
 			       const struct ft_nccl_sink *sink)
@@ -29,7 +61,8 @@ int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 	made->ends.seed = made->spares.seed = made->keys.seed = config->seed;
 	made->strangers.seed = made->unpaired.seed = config->seed;
 	made->store.most = config->messages;
-	if (made->pool == NULL || ft_nccl_straight_reserve(&made->straights, config) != 0) {
+	if (made->pool == NULL || reserve_straights(made) != 0) {
+		ft_growth_release(&made->straight_memory);
 		ft_pool_destroy(made->pool);
 		free(made);
 		return -ENOMEM;
@@ -48,7 +81,7 @@ static void free_followed(struct ft_pool *pool, struct ft_nccl_followed *followe
 	ft_nccl_ring_free(&followed->ring);
 	ft_nccl_fork_drop(followed);
 	ft_nccl_straight_drop_room(followed);
-	ft_pool_give(pool, followed->lanes, lanes_bytes(followed->lane_count));
+	ft_pool_give(pool, followed->lanes, lanes_bytes(followed->lane_room));
 	ft_pool_give(pool, followed, sizeof *followed);
 }
 
@@ -59,7 +92,8 @@ void ft_nccl_connections_destroy(struct ft_nccl_connections *connections)
 	for (uint32_t i = 0; i < connections->count; i++)
 		free_followed(connections->pool, connections->all[i]);
 	free(connections->all);
-	ft_nccl_straight_release(connections->straights, &connections->config);
+	ft_growth_release(&connections->straight_memory);
+	ft_growth_release(&connections->hint_memory);
 	ft_nccl_ends_free(&connections->ends);
 	ft_nccl_ends_free(&connections->spares);
 	ft_nccl_keys_free(&connections->keys);
@@ -103,30 +137,40 @@ struct ft_nccl_followed *ft_nccl_follow(struct ft_nccl_connections *connections)
 	followed->vni = UINT32_MAX;
 	followed->orders = 1u << FT_NCCL_LITTLE | 1u << FT_NCCL_BIG;
 	if (connections->straights != NULL)
-		followed->straight = &connections->straights[connections->count];
+		take_straight(connections, followed);
 	connections->all[connections->count++] = followed;
 	return followed;
 }
 
-int ft_nccl_add_lanes(struct ft_nccl_followed *followed, uint32_t count)
+/* Room for twice as many each time. */
+static int make_lanes(struct ft_nccl_followed *followed, uint32_t count)
 {
 	struct ft_pool *pool = followed->ring.pool;
-	const size_t before = lanes_bytes(followed->lane_count);
+	uint32_t room = followed->lane_room != 0 ? followed->lane_room : 1;
 	struct ft_nccl_lane *lanes;
 
-	if (count <= followed->lane_count)
+	while (room < count)
+		room *= 2;
+	if (room == followed->lane_room)
 		return 0;
-	lanes = ft_pool_take(pool, lanes_bytes(count));
+	lanes = ft_pool_take(pool, lanes_bytes(room));
 	if (lanes == NULL)
 		return -ENOMEM;
-	if (before != 0)
-		memcpy(lanes, followed->lanes, before);
-	ft_pool_give(pool, followed->lanes, before);
+	for (uint32_t i = 0; i < followed->lane_count; i++)
+		ft_nccl_lane_move(&lanes[i], &followed->lanes[i]);
+	ft_pool_give(pool, followed->lanes, lanes_bytes(followed->lane_room));
 	followed->lanes = lanes;
-	for (uint32_t i = followed->lane_count; i < count; i++)
-		lanes[i] = (struct ft_nccl_lane){ .exact = true };
-	followed->lane_count = (uint8_t)count;
+	followed->lane_room = (uint8_t)room;
 	return 0;
+}
+
+int ft_nccl_add_lanes(struct ft_nccl_followed *followed, uint32_t count)
+{
+	int error = make_lanes(followed, count);
+
+	for (; error == 0 && followed->lane_count < count; followed->lane_count++)
+		ft_nccl_lane_begin(&followed->lanes[followed->lane_count]);
+	return error;
 }
 
 static void release(struct ft_nccl_connections *connections,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <flow/hash.h>
+#include <flow/reserve.h>
 
 enum { SLOTS_LEAST = 256 };
 
@@ -202,6 +203,7 @@ static int grow(struct ft_nccl_end_table *table)
 	grown.ends = calloc(grown.slots, sizeof *grown.ends);
 	if (grown.ends == NULL)
 		return -ENOMEM;
+	ft_reserve_fill(grown.ends, grown.slots * sizeof *grown.ends);
 	for (size_t i = 0; i < table->slots; i++) {
 		if (table->ends[i].used)
 			insert(&grown, &table->ends[i]);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <flow/reserve.h>
+
 #include "connections.h"
 #include "ends.h"
 #include "keys.h"
@@ -80,7 +82,7 @@ struct ft_nccl_followed {
 	uint8_t rkey_at;  /* .. and the key here; 0: not known */
 	uint8_t families; /* possible, bits */
 	uint8_t orders;   /* of immediates that fit so far, bits 1 << enum ft_nccl_order */
-	uint8_t lane_count;
+	uint8_t lane_count, lane_room;
 	uint8_t most_lanes; /* that share a message, by what the first had of it; 0: not known */
 	uint8_t told; /* queue pairs that a set-up names which was read late, and in another order than they were met */
 	uint64_t ways;                       /* in which lanes may take turns: turns.h */
@@ -166,17 +168,18 @@ struct ft_nccl_hint {
 	uint32_t line;   /* where the connection's part of `straights` begins */
 	uint8_t place;   /* below FT_NCCL_STRAIGHT_PLACES */
 	struct ft_nccl_straight_needs needs;
-};
-static_assert(sizeof(struct ft_nccl_hint) == 24, "eight in three cache lines");
+} __attribute__((aligned(32)));
+static_assert(sizeof(struct ft_nccl_hint) == 32, "none is in two cache lines");
 
 struct ft_nccl_connections {
 	struct ft_pool *pool; /* of each one's own memory */
 	struct ft_nccl_config config;
 	struct ft_nccl_qps *qps;
 	struct ft_nccl_sink sink;
-	struct ft_nccl_followed **all;            /* by id */
-	struct ft_nccl_straight *straights;       /* likewise; NULL: no packets go straight */
-	struct ft_nccl_hint hints[FT_NCCL_HINTS]; /* by a packet's number */
+	struct ft_nccl_followed **all;      /* by id */
+	struct ft_nccl_straight *straights; /* likewise; NULL: no packets go straight */
+	struct ft_nccl_hint *hints; /* FT_NCCL_HINTS, by a packet's number; NULL: likewise */
+	struct ft_growth straight_memory, hint_memory; /* whose these are */
 	uint32_t count, room;
 	uint64_t dropped;
 	struct ft_nccl_end_table ends;

@@ -26,7 +26,6 @@ struct ft_nccl_strides {
 
 /* A pair of queue pairs; its number is its position in the connection's lists. */
 struct ft_nccl_lane {
-	struct ft_nccl_psns data, cts; /* of requests to the receiver, to the sender */
 	struct ft_nccl_acked data_acked, cts_acked;
 	struct ft_nccl_counted counted_ahead; /* of data, that is to pass yet: msn.h */
 	bool carried, asked;                  /* data, clear-to-sends were seen */
@@ -67,13 +66,21 @@ struct ft_nccl_lane {
 	uint8_t cts_step; /* .. and from one to the next without a hole; 0: not known */
 	/* so many packets were not taken for data of it when they came, while this PSN was the next */
 	uint32_t left_out, left_out_at;
-	uint32_t left_out_to;  /* .. up to this PSN */
-	bool succeeded;        /* a write that may be a later connection's: successor.h .. */
-	uint32_t succeeded_to; /* .. up to this PSN */
+	uint32_t left_out_to;       /* .. up to this PSN */
+	bool succeeded;             /* a write that may be a later connection's: successor.h .. */
+	uint32_t succeeded_to;      /* .. up to this PSN */
+	struct ft_nccl_tally tally; /* that it had a part of */
+	/* most of the rest is seldom touched */
+	struct ft_nccl_psns data, cts; /* of requests to the receiver, to the sender .. */
+	struct ft_nccl_psns data_before, cts_before; /* .. and of before these: passed.h */
 	struct ft_nccl_seen odd, early;              /* without payload */
-	struct ft_nccl_tally tally;                  /* that it had a part of */
-	struct ft_nccl_psns data_before, cts_before; /* see passed.h */
 };
+
+/* A lane of which nothing was seen yet; it may be whatever. */
+void ft_nccl_lane_begin(struct ft_nccl_lane *lane);
+
+/* It goes on in another place. */
+void ft_nccl_lane_move(struct ft_nccl_lane *to, const struct ft_nccl_lane *from);
 
 /* A packet was seen, but is not taken: none of the connection's, or its time has not come. */
 static inline void ft_nccl_leave_out(struct ft_nccl_lane *lane, uint32_t psn)

@@ -97,6 +97,7 @@ static void pair(struct ft_nccl_connections *connections, struct ft_nccl_unpaire
 
 	memcpy(end.address, seen->ends.dst, sizeof end.address);
 	followed->model.sender.qpns[unpaired.lane] = seen->dest_qp;
+	ft_nccl_straight_pair(followed, unpaired.lane);
 	if (ft_nccl_claim(connections, &end) == 0)
 		ft_nccl_note(connections, followed, end.lane,
 			     followed->blind ? FT_NCCL_N5 : FT_NCCL_N4);

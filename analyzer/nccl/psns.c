@@ -1,6 +1,18 @@
 #include "psns.h"
 
+#include <stddef.h>
 #include <string.h>
+
+void ft_nccl_psns_clear(struct ft_nccl_psns *psns)
+{
+	memset(psns, 0, offsetof(struct ft_nccl_psns, holes));
+}
+
+void ft_nccl_psns_copy(struct ft_nccl_psns *to, const struct ft_nccl_psns *from)
+{
+	memcpy(to, from,
+	       offsetof(struct ft_nccl_psns, holes) + from->hole_count * sizeof from->holes[0]);
+}
 
 /* The hole that `psn` lies in, or hole_count. */
 static uint8_t hole_of(const struct ft_nccl_psns *psns, uint32_t psn)

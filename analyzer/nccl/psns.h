@@ -18,7 +18,7 @@ struct ft_nccl_psns {
 	uint32_t origin; /* the first one that was seen */
 	struct {
 		uint32_t psn, count;
-	} holes[FT_NCCL_HOLES]; /* oldest first */
+	} holes[FT_NCCL_HOLES]; /* oldest first; whatever from `hole_count` on */
 };
 
 enum ft_nccl_turn {
@@ -35,6 +35,12 @@ struct ft_nccl_acked {
 	bool ordered; /* what was seen by then was acknowledged, too */
 	uint32_t psn; /* the newest */
 };
+
+/* None was seen yet; they may be whatever. */
+void ft_nccl_psns_clear(struct ft_nccl_psns *psns);
+
+/* As far as it is used; not onto itself. */
+void ft_nccl_psns_copy(struct ft_nccl_psns *to, const struct ft_nccl_psns *from);
 
 /* What `psn` is; nothing is changed. */
 enum ft_nccl_turn ft_nccl_psns_judge(const struct ft_nccl_psns *psns, uint32_t psn);

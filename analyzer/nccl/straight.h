@@ -376,9 +376,8 @@ bool ft_nccl_straight_is_sane(uint32_t payload);
 /* It may be a write to the array of sizes. */
 bool ft_nccl_straight_is_to_sizes(const struct ft_nccl_followed *followed, uint64_t va);
 
+/* A lane's queue pairs are known now: if it goes straight, their packets may, too. */
+void ft_nccl_straight_pair(struct ft_nccl_followed *followed, uint8_t lane);
+
 /* Back to the general way, if it went straight. */
 void ft_nccl_straight_leave(struct ft_nccl_followed *followed);
-
-/* For so many connections, where packets may go straight; 0 or -ENOMEM. */
-int ft_nccl_straight_reserve(struct ft_nccl_straight **all, const struct ft_nccl_config *config);
-void ft_nccl_straight_release(struct ft_nccl_straight *all, const struct ft_nccl_config *config);

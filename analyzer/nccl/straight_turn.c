@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include <decode/packet.h>
-#include <flow/reserve.h>
 
 #include "family.h"
 #include "fifo.h"
@@ -15,20 +14,6 @@ enum { ENTRY_LEAST = 16 /* bytes that are compared together */ };
 
 /* RETH's limit. */
 #define LENGTH_MOST (UINT32_C(1) << 31)
-
-int ft_nccl_straight_reserve(struct ft_nccl_straight **all, const struct ft_nccl_config *config)
-{
-	*all = NULL;
-	if (!ft_nccl_may_go_straight(config))
-		return 0;
-	*all = ft_reserve(config->connections * sizeof **all);
-	return *all != NULL ? 0 : -ENOMEM;
-}
-
-void ft_nccl_straight_release(struct ft_nccl_straight *all, const struct ft_nccl_config *config)
-{
-	ft_release(all, config->connections * sizeof *all);
-}
 
 static void expect_next(struct ft_nccl_straight *straight, const struct ft_nccl_seen *seen,
 			const struct ft_nccl_fifo *layout, uint64_t k)
@@ -244,12 +229,27 @@ static uint32_t length_most(const struct ft_nccl_followed *followed)
 	return most;
 }
 
+static void name_lane(struct ft_nccl_followed *followed, uint8_t lane)
+{
+	const struct ft_nccl_connection *model = &followed->model;
+	uint32_t *qpns = followed->straight->qpns[lane];
+	bool by_lid = model->sender.places[0].by_lid;
+
+	qpns[FT_NCCL_AT_SENDER] = ft_nccl_straight_name(model->sender.qpns[lane], by_lid);
+	qpns[FT_NCCL_AT_RECEIVER] = ft_nccl_straight_name(model->receiver.qpns[lane], by_lid);
+}
+
+void ft_nccl_straight_pair(struct ft_nccl_followed *followed, uint8_t lane)
+{
+	if (followed->straight != NULL && followed->straight->is_on)
+		name_lane(followed, lane);
+}
+
 static void begin(struct ft_nccl_followed *followed)
 {
 	const struct ft_nccl_connection *model = &followed->model;
 	const struct ft_nccl_lane *lane = &followed->lanes[0];
 	struct ft_nccl_straight *straight = followed->straight;
-	bool by_lid = model->sender.places[0].by_lid;
 
 	straight->is_on = true;
 	straight->stage =
@@ -263,12 +263,8 @@ static void begin(struct ft_nccl_followed *followed)
 	memcpy(straight->hosts[FT_NCCL_AT_SENDER], model->sender.places[0].address, 16);
 	memcpy(straight->hosts[FT_NCCL_AT_RECEIVER], model->receiver.places[0].address, 16);
 	memset(straight->qpns, 0xff, sizeof straight->qpns); /* no queue pair */
-	for (uint8_t i = 0; i < followed->lane_count && i < FT_NCCL_STRAIGHT_LANES; i++) {
-		straight->qpns[i][FT_NCCL_AT_SENDER] =
-			ft_nccl_straight_name(model->sender.qpns[i], by_lid);
-		straight->qpns[i][FT_NCCL_AT_RECEIVER] =
-			ft_nccl_straight_name(model->receiver.qpns[i], by_lid);
-	}
+	for (uint8_t i = 0; i < followed->lane_count && i < FT_NCCL_STRAIGHT_LANES; i++)
+		name_lane(followed, i);
 	straight->big = model->imm_order == FT_NCCL_ORDER_BIG;
 	straight->bare = model->adaptive == FT_NCCL_YES;
 	straight->acked = FT_NCCL_NONE;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <flow/hash.h>
+#include <flow/reserve.h>
 
 enum { BUCKET = 4, WORD_BITS = 64 };
 static_assert(FT_NCCL_STRANGERS <= WORD_BITS * WORD_BITS, "a bit for each word of bits");
@@ -89,14 +90,21 @@ static struct ft_nccl_stranger *meet(struct ft_nccl_stranger_table *table,
 	return stranger;
 }
 
+/* It is used in no order: all pages of it at once. */
+static bool make(struct ft_nccl_stranger_table *table)
+{
+	table->strangers = calloc(FT_NCCL_STRANGERS, sizeof *table->strangers);
+	if (table->strangers != NULL)
+		ft_reserve_fill(table->strangers, FT_NCCL_STRANGERS * sizeof *table->strangers);
+	return table->strangers != NULL;
+}
+
 struct ft_nccl_stranger *ft_nccl_stranger_of(struct ft_nccl_stranger_table *table,
 					     const struct ft_nccl_seen *seen)
 {
 	struct ft_nccl_stranger *bucket, *idlest;
 
-	if (table->strangers == NULL)
-		table->strangers = calloc(FT_NCCL_STRANGERS, sizeof *table->strangers);
-	if (table->strangers == NULL)
+	if (table->strangers == NULL && !make(table))
 		return NULL;
 	table->moments++;
 	bucket = idlest = bucket_of(table, seen);

@@ -42,6 +42,12 @@ int ft_growth_reserve(struct ft_growth *growth, size_t bytes);
 /* Before any is taken: small pages for so much from the start, at most for all. */
 void ft_growth_stay_small(struct ft_growth *growth, size_t bytes);
 
+/*
+ * Before any is taken: so much at the start is never used, and gets no pages, but counts as taken. Whatever is used is in huge
+ * pages the sooner for it.
+ */
+void ft_growth_skip(struct ft_growth *growth, size_t bytes);
+
 /* All of it, taken or not; of what was reserved only. */
 void ft_growth_release(struct ft_growth *growth);
 

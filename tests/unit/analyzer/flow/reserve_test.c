@@ -137,6 +137,37 @@ static void growth_that_is_to_stay_small_takes_little_at_a_time(void **state)
 	ft_growth_release(&growth);
 }
 
+static void growth_takes_no_page_of_what_it_skips(void **state)
+{
+	struct ft_growth growth;
+
+	(void)state;
+	assert_int_equal(ft_growth_reserve(&growth, 8 * MIB), 0);
+	ft_growth_skip(&growth, MIB);
+	ft_growth_upto(&growth, MIB);
+	assert_false(has_page(growth.memory));
+	assert_false(has_page(growth.memory + MIB));
+	ft_growth_upto(&growth, MIB + 1);
+	assert_false(has_page(growth.memory + MIB - PAGE));
+	assert_true(has_page(growth.memory + MIB));
+	ft_growth_upto(&growth, 8 * MIB);
+	check_zero_and_write(growth.memory + MIB, 7 * MIB);
+	assert_false(has_page(growth.memory));
+	ft_growth_release(&growth);
+}
+
+static void growth_that_skips_more_than_all_takes_none(void **state)
+{
+	struct ft_growth growth;
+
+	(void)state;
+	assert_int_equal(ft_growth_reserve(&growth, 3 * MIB), 0);
+	ft_growth_skip(&growth, 4 * MIB);
+	assert_int_equal(growth.taken, 3 * MIB);
+	assert_false(has_page(growth.memory + 3 * MIB - PAGE));
+	ft_growth_release(&growth);
+}
+
 static void growth_that_is_to_stay_small_for_more_than_all_does_so_for_all(void **state)
 {
 	struct ft_growth growth;
@@ -209,6 +240,8 @@ int main(void)
 		cmocka_unit_test(growth_goes_to_the_end_and_not_beyond),
 		cmocka_unit_test(growth_takes_its_pages_ahead_of_use),
 		cmocka_unit_test(growth_that_is_to_stay_small_takes_little_at_a_time),
+		cmocka_unit_test(growth_takes_no_page_of_what_it_skips),
+		cmocka_unit_test(growth_that_skips_more_than_all_takes_none),
 		cmocka_unit_test(growth_that_is_to_stay_small_for_more_than_all_does_so_for_all),
 		cmocka_unit_test(growth_keeps_what_was_written),
 		cmocka_unit_test(slow_pages_are_followed_by_small_ones_for_a_while),

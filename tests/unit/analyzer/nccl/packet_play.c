@@ -147,7 +147,8 @@ bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl
 		.length = seen->length,
 		.payload = seen->payload_length,
 	};
-	const struct ft_nccl_glimpse glimpse = { &key, number, since, &observed, &frame, 0 };
+	const struct ft_nccl_glimpse glimpse = { &key,      number, since,
+						 &observed, &frame, headers - FT_BRIEF_BTH_LEN };
 
 	put_body(bytes + headers, seen);
 	memcpy(key.src, seen->ends.src, sizeof key.src);
