@@ -363,6 +363,13 @@ bool ft_nccl_straight_is_next_cts(const struct ft_nccl_straight *straight,
 const uint8_t *ft_nccl_straight_entry(const struct ft_nccl_straight *straight,
 				      const struct ft_nccl_glimpse *glimpse);
 
+/*
+ * It is like that but for its slot, the first one again, in a FIFO of as many slots as it can have: now that is known, and this
+ * is the next clear-to-send.
+ */
+bool ft_nccl_straight_go_round(struct ft_nccl_straight *straight,
+			       const struct ft_nccl_glimpse *glimpse);
+
 /* Message k was asked for on the way: as if it had been read. Its place is free. */
 struct ft_nccl_transfer *ft_nccl_straight_ask(struct ft_nccl_followed *followed, uint64_t k,
 					      uint64_t va, uint64_t cts_frame);

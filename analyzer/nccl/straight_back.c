@@ -162,6 +162,36 @@ static void tell_slots(struct ft_nccl_followed *followed)
 	}
 }
 
+static bool is_round(const struct ft_nccl_straight *straight, const struct ft_observed *observed)
+{
+	uint32_t slots = ft_nccl_fifo_slots_most(straight->followed);
+
+	return straight->slots == 0 && straight->cts_left == 0 && slots != 0 &&
+	       (straight->newest + 1) % slots == 0 && observed->psn == straight->cts_psn &&
+	       observed->va == straight->cts_va - slots * (uint64_t)straight->slot_bytes &&
+	       observed->rkey == straight->fifo_rkey && observed->length == straight->entry_bytes &&
+	       observed->payload == straight->entry_bytes;
+}
+
+__attribute__((noinline)) bool ft_nccl_straight_go_round(struct ft_nccl_straight *straight,
+							 const struct ft_nccl_glimpse *glimpse)
+{
+	struct ft_nccl_followed *followed = straight->followed;
+	uint64_t va = glimpse->observed->va;
+
+	if (!is_round(straight, glimpse->observed) ||
+	    ft_nccl_straight_entry(straight, glimpse) == NULL)
+		return false;
+	tell_slots(followed);
+	if (!ft_nccl_fifo_place(followed, va, straight->fifo_rkey, straight->newest + 1))
+		return false;
+	ft_nccl_family_tell(followed);
+	straight->slots = ft_nccl_fifo_slots_sure(followed);
+	straight->cts_va = va;
+	straight->cts_left = straight->slots != 0 ? UINT32_MAX : 0;
+	return straight->slots != 0;
+}
+
 static void tell_alone(struct ft_nccl_followed *followed)
 {
 	const struct ft_nccl_straight *straight = followed->straight;

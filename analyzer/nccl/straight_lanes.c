@@ -321,7 +321,9 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 	struct ft_nccl_straight_whole *whole = ft_nccl_straight_whole(straight, k);
 	const uint8_t *entry;
 
-	if (!ft_nccl_straight_is_next_cts(straight, observed) || whole->waiting != 0)
+	if ((!ft_nccl_straight_is_next_cts(straight, observed) &&
+	     !ft_nccl_straight_go_round(straight, glimpse)) ||
+	    whole->waiting != 0)
 		return false;
 	entry = ft_nccl_straight_entry(straight, glimpse);
 	if (entry == NULL || ft_le64(entry) == 0)

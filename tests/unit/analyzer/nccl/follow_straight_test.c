@@ -415,6 +415,47 @@ static void a_write_unasked_is_not_told_where_packets_are_missing(void **state)
 	follow_stop(follow);
 }
 
+/* Message k over one of two queue pairs that take turns. */
+static void pass_in_turn(struct follow *follow, uint64_t k, uint32_t psns[2])
+{
+	uint32_t count = packets_in(LONG);
+
+	pass_cts(follow, k);
+	for (uint32_t at = 0; at < count; at++) {
+		struct packet packet = data_of(follow, k, LONG, at);
+
+		packet.qpn += 2 * (uint32_t)(k % 2);
+		packet.psn = psns[k % 2]++;
+		pass(follow, &packet);
+	}
+}
+
+/* Nobody has told how many slots there are: the first one comes again where it must. */
+static void queue_pairs_that_take_turns_go_straight_through_the_first_slot(void **state)
+{
+	enum { KNOWN_OF_TWO = 26, SLOTS = 256 };
+	struct follow *follow = audit_start();
+	uint32_t psns[2] = { 0 }, turns;
+
+	(void)state;
+	for (uint64_t k = 0; k < KNOWN_OF_TWO; k++)
+		pass_in_turn(follow, k, psns);
+	assert_true(is_straight(follow));
+	assert_int_equal(only_one(follow)->lane_count, 2);
+	assert_int_equal(only_one(follow)->straight->slots, 0);
+	turns = only_one(follow)->straight->turns;
+	for (uint64_t k = KNOWN_OF_TWO; k < 2 * SLOTS + 5; k++)
+		pass_in_turn(follow, k, psns);
+	assert_true(is_straight(follow));
+	assert_int_equal(only_one(follow)->straight->turns, turns);
+	follow_keep(follow);
+	assert_int_equal(only_one(follow)->model.fifo.slots, SLOTS);
+	assert_int_equal(only_one(follow)->model.cts, 2 * SLOTS + 5);
+	assert_int_equal(only_one(follow)->model.messages, 2 * SLOTS + 5);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -422,6 +463,7 @@ int main(void)
 		cmocka_unit_test(messages_stretch_across_the_32_bits),
 		cmocka_unit_test(what_is_found_beyond_has_its_whole_number),
 		cmocka_unit_test(the_last_message_answered_makes_room_for_those_that_wait),
+		cmocka_unit_test(queue_pairs_that_take_turns_go_straight_through_the_first_slot),
 		cmocka_unit_test(a_late_set_up_tells_how_many_slots_there_are),
 		cmocka_unit_test(messages_that_wait_outlast_a_late_set_up),
 		cmocka_unit_test(a_write_under_way_outlasts_a_late_set_up),
