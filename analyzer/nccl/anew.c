@@ -1,7 +1,11 @@
 #include "anew.h"
 
 #include "faults_parts.h"
+#include "order.h"
 #include "written.h"
+
+/* Of what nothing came behind: as sure as a write that waits for a clear-to-send in vain. */
+static const double CERTAINTY_AT_END = 0.7;
 
 static bool is_of(const struct ft_nccl_doubt *doubt, const struct ft_nccl_moment *moment,
 		  bool is_cts)
@@ -168,11 +172,31 @@ void ft_nccl_anew_refute(const struct ft_nccl_moment *moment, bool is_cts)
 	connections->doubt_count = kept;
 }
 
-/* Where another connection may have begun with it, the known one went on, on whichever queue pair. */
+/* Nothing else of its kind came, and its own sequence has not grown. */
 static bool stands_alone(const struct ft_nccl_followed *followed, const struct ft_nccl_doubt *doubt)
 {
-	return doubt->is_alone && !doubt->goes_on && may_tell(followed, doubt) &&
-	       (doubt->step == 0 || followed->steps > doubt->step);
+	return doubt->is_alone && !doubt->goes_on && may_tell(followed, doubt);
+}
+
+/* Where another connection may have begun with it, the known one went on, on whichever queue pair. */
+static bool has_gone_on(const struct ft_nccl_followed *followed, const struct ft_nccl_doubt *doubt)
+{
+	return doubt->step == 0 || followed->steps > doubt->step;
+}
+
+static void tell_at_end(struct ft_nccl_connections *connections,
+			const struct ft_nccl_followed *followed, const struct ft_nccl_doubt *doubt)
+{
+	struct ft_nccl_doubt last = *doubt;
+
+	if (!stands_alone(followed, doubt))
+		return;
+	if (!has_gone_on(followed, doubt)) {
+		if (!doubt->is_anothers || !ft_nccl_order_is_recent(followed, doubt->found.ts_ns))
+			return;
+		last.found.certainty = CERTAINTY_AT_END;
+	}
+	tell(connections, &last);
 }
 
 void ft_nccl_anew_settle(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
@@ -187,8 +211,8 @@ void ft_nccl_anew_settle(struct ft_nccl_connections *connections, struct ft_nccl
 
 		if (doubt->found.connection != followed->model.connection)
 			connections->doubts[kept++] = *doubt;
-		else if (!has_ended && stands_alone(followed, doubt))
-			tell(connections, doubt);
+		else if (!has_ended)
+			tell_at_end(connections, followed, doubt);
 	}
 	connections->doubt_count = kept;
 	followed->doubts = 0;

@@ -22,7 +22,7 @@ void ft_nccl_tell_whichever(const struct ft_nccl_moment *moment, const struct ft
 /*
  * Likewise of a write by somebody else to what the connection announced: memory at this place may be another job's by now. It is
  * told once a clear-to-send has come that is the connection's next one. `may_be_new`: it may begin another connection on its queue
- * pair, and is not told at the end unless anything of this one came behind it.
+ * pair, and is not told at the end unless anything of this one came behind it, or a message of it had begun just before.
  */
 void ft_nccl_tell_if_it_goes_on(struct ft_nccl_connections *connections,
 				struct ft_nccl_followed *followed,

@@ -213,6 +213,12 @@ bool ft_nccl_order_is_over(const struct ft_nccl_followed *followed, uint64_t ts_
 	       ts_ns - last > LONG_NS;
 }
 
+bool ft_nccl_order_is_recent(const struct ft_nccl_followed *followed, uint64_t ts_ns)
+{
+	return ts_ns != FT_TS_UNKNOWN && last_begun(&followed->ring) != FT_TS_UNKNOWN &&
+	       !ft_nccl_order_is_over(followed, ts_ns);
+}
+
 bool ft_nccl_order_is_anothers(const struct ft_nccl_moment *moment)
 {
 	return moment->turn != FT_NCCL_NEXT &&

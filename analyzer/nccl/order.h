@@ -49,6 +49,9 @@ void ft_nccl_order_end(struct ft_nccl_followed *followed);
 /* So long behind its last message that another job may have its queue pairs. */
 bool ft_nccl_order_is_over(const struct ft_nccl_followed *followed, uint64_t ts_ns);
 
+/* So soon behind a message that no other job has its queue pairs; false also where it is not known when packets came. */
+bool ft_nccl_order_is_recent(const struct ft_nccl_followed *followed, uint64_t ts_ns);
+
 /*
  * Its PSN is not the next one, and it comes so long behind the last message that it is neither late nor sent again: another job
  * may have the queue pairs, whose set-up and first packets were missed.

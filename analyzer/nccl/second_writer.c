@@ -153,18 +153,22 @@ static void tell_of_guessed(struct ft_nccl_connections *connections,
 		ft_nccl_tell_if_it_goes_on(connections, followed, found, false);
 }
 
-/* The peer of a queue pair was seen to write to it, or from it as the set-up says: nobody else writes to it, wherever. */
+/* The set-up paired its two queue pairs: of those it names beyond one of each device some may be none. */
+static bool is_paired(const struct ft_nccl_followed *followed, uint8_t lane)
+{
+	return followed->model.is_set_up && (!followed->unsure || lane < followed->model.devices);
+}
+
+/* The set-up tells the peer of a queue pair, or it was seen to write to it: nobody else writes to it, wherever. */
 static bool has_its_peer(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
 {
 	const struct ft_nccl_connection *model = &followed->model;
 
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		const struct ft_nccl_lane *lane = &followed->lanes[i];
-		const bool is_paired =
-			model->is_set_up && !followed->unsure && (lane->asked || lane->carried);
 
-		if (((is_paired || lane->asked) && is_on(&model->sender, i, seen)) ||
-		    ((is_paired || lane->carried) && is_on(&model->receiver, i, seen)))
+		if (((is_paired(followed, i) || lane->asked) && is_on(&model->sender, i, seen)) ||
+		    ((is_paired(followed, i) || lane->carried) && is_on(&model->receiver, i, seen)))
 			return true;
 	}
 	return false;

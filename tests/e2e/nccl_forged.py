@@ -32,7 +32,7 @@ class Place:
     """A moment in a capture: behind record `at`, on the first queue pair of a connection."""
 
     def __init__(self, records, truth, message, at):
-        self.records, self.message, self.at = records, message, at
+        self.records, self.truth, self.message, self.at = records, truth, message, at
         self.connection = next(c for c in truth["connections"] if c["connection"] == message["connection"])
         self.family = truth["cts_family"]
         lane = message["wire"][0]["qp_index"]
@@ -71,17 +71,8 @@ class Place:
         return self.records[:self.at + 1] + [forged] + rest
 
 
-class Forged(nccl.WithTruths):
-    def places(self):
-        """A message of each capture in which nothing was lost: when it was asked for, and when it was there."""
-        for capture, truth in self.each():
-            if any(c.get("retransmitted_packets_seen") for c in truth["connections"]):
-                continue
-            header, records = read_pcap(capture)
-            singles = [m for m in truth["messages"] if m["n"] == 1 and m["wire"][0]["dmalen"] and m["cts_frame"]]
-            for message in random.Random(7).sample(singles[3:], min(1, len(singles[3:]))):
-                for at in (message["cts_frame"] - 1, message["frames"][1] - 1):
-                    yield capture, header, Place(records, truth, message, at)
+class WithForged(nccl.WithTruths):
+    """With a map in which all may talk to all."""
 
     def findings(self, verb, path):
         if verb == "nccl":
@@ -104,6 +95,19 @@ class Forged(nccl.WithTruths):
             "fabric": {"kind": "roce"}, "tenants": [{"name": "one", "class": "customer"}],
             "nodes": [{"host": "h", "ports": [{"ip": "10.0.0.1"}]}], "segments": [{"name": "one", "tenant": "one", "intervals": [
                 {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": "10.0.0.0/8"}]}]}]}))
+
+
+class Forged(WithForged):
+    def places(self):
+        """A message of each capture in which nothing was lost: when it was asked for, and when it was there."""
+        for capture, truth in self.each():
+            if any(c.get("retransmitted_packets_seen") for c in truth["connections"]):
+                continue
+            header, records = read_pcap(capture)
+            singles = [m for m in truth["messages"] if m["n"] == 1 and m["wire"][0]["dmalen"] and m["cts_frame"]]
+            for message in random.Random(7).sample(singles[3:], min(1, len(singles[3:]))):
+                for at in (message["cts_frame"] - 1, message["frames"][1] - 1):
+                    yield capture, header, Place(records, truth, message, at)
 
     def test_writes_outside_what_was_asked_for(self):
         for capture, header, place in self.places():
@@ -256,15 +260,13 @@ class Forged(nccl.WithTruths):
             self.named("another address, to the FIFO", capture, header, place.with_frame(forged), place.at + 2)
 
     def test_another_address_to_a_queue_pair(self):
-        """To nothing that was asked for: named once the connection has gone on, and not where it may be one that begins."""
+        """To nothing that was asked for: named once the connection has gone on."""
         for capture, header, place in self.places():
             like = place.records[place.message["wire"][0]["first_frame"] - 1]
             forged = retouched(like, psn=7, source=bytes((10, 66, 6, 6)), reth=(0x1000, 64), key=7)
             records = place.with_frame(forged)
             if place.data[-1] > place.at:
                 self.named("another address, to nothing", capture, header, records, place.at + 2)
-            with self.subTest(capture=capture.name):
-                self.assertEqual(self.findings("nccl", self.write("last", header, records[:place.at + 2])), [])
 
     def test_a_copy_of_a_clear_to_send_before_its_connection_is_known(self):
         """Without a set-up two of them show one; another address has sent a copy of the first by then."""

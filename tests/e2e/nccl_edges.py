@@ -1,0 +1,73 @@
+"""Frames forged into captures of NCCL before the first packet of a connection, behind its last one, and under PSNs of others: `nccl` and
+`audit` name each by its number, and no other frame."""
+
+import struct
+
+import nccl_forged
+from harness import fabtap, main
+from nccl import BTH, CUT, WRITE_ONLY, cut, is_roce, retouched
+from nccl_forged import Place, field, psn_of
+from pcapfile import read_pcap
+
+STRANGER = bytes((10, 66, 6, 6))
+FAR = 1 << 30
+
+
+def later(record, seconds):
+    return struct.pack("<I", struct.unpack_from("<I", record)[0] + seconds) + record[4:]
+
+
+class Edges(nccl_forged.WithForged):
+    def told(self, verb, path):
+        """Frames, of findings about NCCL's framing and about senders."""
+        if verb == "nccl":
+            return [f["frames"] for f in self.findings(verb, path)]
+        found = fabtap("audit", "-m", self.folder / "all.map.json", "--json", path).json()["findings"]
+        return [f["frames"] for f in found if f["rule"].startswith(("nccl.", "spoof."))]
+
+    def alone(self, forged, capture, header, records, frame, verbs=("nccl", "audit")):
+        path = self.write("forged", header, records)
+        for verb in verbs:
+            told = self.told(verb, path)
+            with self.subTest(capture=capture.name, verb=verb, forged=forged, frame=frame):
+                self.assertTrue(told)
+                self.assertTrue(all(frames == [frame] for frames in told), told)
+
+    def wholes(self):
+        """(capture, header, the first place of each connection, with its set-up and its first message) where nothing was lost."""
+        for capture, truth in self.each():
+            if truth["snaplen"] < 9000 or any(c.get("retransmitted_packets_seen", {}).get("data") for c in truth["connections"]):
+                continue
+            header, records = read_pcap(capture)
+            for connection in truth["connections"]:
+                message = next(m for m in truth["messages"] if m["connection"] == connection["connection"])
+                if message["k"] == 0:
+                    yield capture, header, Place(records, truth, message, message["cts_frame"] - 2)
+
+    def like(self, place):
+        return place.records[next(i for i in place.data if place.records[i][16 + BTH] in (0x06, 0x0a, 0x0b))]
+
+    def test_another_address_before_the_first_packet(self):
+        """The set-up has told whose the queue pair is."""
+        for capture, header, place in self.wholes():
+            va = int(place.message["receive"]["addrs"][0], 16)
+            for name, reth in (("to nothing", (0x1000, 64)), ("to a buffer", (va, 64))):
+                forged = retouched(self.like(place), psn=0, source=STRANGER, reth=reth)
+                self.alone(name, capture, header, place.with_frame(forged), place.at + 2)
+
+    def test_another_address_behind_the_last_packet(self):
+        """And no later connection that may have its queue pair, once more time has passed."""
+        for capture, truth in self.each():
+            header, whole = read_pcap(capture)
+            for records in (whole, list(filter(is_roce, whole))):
+                place = Place(records, truth, truth["messages"][-1], len(records) - 1)
+                forged = retouched(self.like(place), psn=place.next_psn(place.data, place.at), source=STRANGER, reth=(0x1000, 64))
+                forged = records[-1][:8] + forged[8:]
+                self.alone("last", capture, header, place.with_frame(forged), place.at + 2)
+                path = self.write("later", header, place.with_frame(later(forged, 2)))
+                with self.subTest(capture=capture.name):
+                    self.assertEqual(self.findings("nccl", path), [])
+
+
+if __name__ == "__main__":
+    main()
