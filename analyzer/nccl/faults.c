@@ -31,12 +31,6 @@ static bool can_read(const struct ft_nccl_followed *followed)
 	       (followed->plain || (!followed->blind && followed->unreadable == 0));
 }
 
-/* What is asked for can be read, and it is known who is to answer. */
-static bool may_judge(const struct ft_nccl_followed *followed)
-{
-	return can_read(followed) && !ft_nccl_has_guessed_lanes(followed);
-}
-
 /* Which message data is of will not be known any more. */
 static bool has_lost_count(const struct ft_nccl_followed *followed)
 {
@@ -126,11 +120,12 @@ void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_
 {
 	const struct ft_nccl_followed *followed = connections->all[found->connection];
 
-	if (!followed->model.has_tcp) {
+	if (!followed->model.is_set_up) {
 		ft_nccl_tell_of_data(connections, found);
 		return;
 	}
-	if (may_judge(followed))
+	if (can_read(followed) &&
+	    (!ft_nccl_has_guessed_lanes(followed) || is_of_cts(followed, found)))
 		ft_nccl_tell_surely(connections, found);
 }
 
@@ -259,7 +254,7 @@ void ft_nccl_tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_tr
 static bool may_be_end_ahead(const struct ft_nccl_moment *moment)
 {
 	return moment->turn != FT_NCCL_NEXT && moment->seen->length == 0 &&
-	       ft_nccl_has_immediate(moment->seen->opcode) && !moment->followed->model.has_tcp;
+	       ft_nccl_has_immediate(moment->seen->opcode) && !moment->followed->model.is_set_up;
 }
 
 void ft_nccl_fault_write(struct ft_nccl_moment *moment)

@@ -20,9 +20,9 @@
 static bool may_judge_places(const struct ft_nccl_followed *followed,
 			     const struct ft_nccl_lane *lane)
 {
-	return !followed->model.has_tcp && !followed->partial && !followed->by_grid &&
-	       followed->unreadable == 0 && followed->has_newest && lane->placed &&
-	       lane->at >= followed->oldest && !followed->overtaken && ft_nccl_is_calm(followed) &&
+	return !followed->partial && !followed->by_grid && followed->unreadable == 0 &&
+	       followed->has_newest && lane->placed && lane->at >= followed->oldest &&
+	       !followed->overtaken && ft_nccl_is_calm(followed) &&
 	       ft_nccl_saw_all_before(followed, followed->newest + 1);
 }
 

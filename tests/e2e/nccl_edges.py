@@ -68,6 +68,21 @@ class Edges(nccl_forged.WithForged):
                 with self.subTest(capture=capture.name):
                     self.assertEqual(self.findings("nccl", path), [])
 
+    def test_several_queue_pairs_whose_set_up_is_cut(self):
+        """As much is told as without any set-up: of clear-to-sends each queue pair has its own."""
+        for capture, header, place in self.wholes():
+            if len(place.connection["receiver_qpns"]) == 1 or place.message["n"] != 1:
+                continue
+            asked = place.records[place.asks[-1]]
+            va, key, length = struct.unpack_from(">QII", asked, 16 + BTH + 12)
+            payload = asked[16 + BTH + 28:][:length]
+            last = Place(place.records, place.truth, place.message, len(place.records) - 1)
+            psn = last.next_psn(place.asks, last.at)
+            for size in (size for size in CUT if size >= 160 and asked[16 + BTH] == WRITE_ONLY and field(asked, BTH + 24, 4) <= 64):
+                forged = retouched(asked, psn=psn, reth=(va, length), key=key ^ 0x10101, payload=payload)
+                records = [cut(r, size) for r in last.with_frame(forged)]
+                self.alone("%d bytes" % size, capture, header, records, last.at + 2)
+
 
 if __name__ == "__main__":
     main()
