@@ -2,6 +2,7 @@
 
 #include "faults_parts.h"
 #include "order.h"
+#include "turns.h"
 #include "written.h"
 
 /* Of what nothing came behind: as sure as a write that waits for a clear-to-send in vain. */
@@ -28,6 +29,8 @@ static void tell(struct ft_nccl_connections *connections, const struct ft_nccl_d
 		ft_nccl_tell(connections, &doubt->found);
 	else if (doubt->is_whichever)
 		ft_nccl_tell_surely(connections, &doubt->found);
+	else if (doubt->is_known)
+		ft_nccl_tell_of_known(connections, &doubt->found);
 	else
 		ft_nccl_tell_of_data(connections, &doubt->found);
 }
@@ -62,6 +65,8 @@ static struct ft_nccl_doubt doubt_of(const struct ft_nccl_moment *moment,
 		.found = *found,
 		.lane = moment->lane_index,
 		.is_alone = moment->turn != FT_NCCL_AHEAD,
+		.is_known = moment->turn == FT_NCCL_NEXT &&
+			    ft_nccl_turns_agree(moment->followed, moment->lane_index),
 		.next = next_of(moment),
 		.step = moment->turn == FT_NCCL_APART ? moment->followed->steps : 0,
 	};

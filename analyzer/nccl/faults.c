@@ -83,8 +83,16 @@ void ft_nccl_tell_of_data(struct ft_nccl_connections *connections,
 {
 	const struct ft_nccl_followed *followed = connections->all[found->connection];
 
-	if (connections->sink.found == NULL || !can_read(followed) || has_lost_count(followed) ||
-	    (ft_nccl_has_guessed_lanes(followed) && !is_of_cts(followed, found)))
+	if (!ft_nccl_has_guessed_lanes(followed) || is_of_cts(followed, found))
+		ft_nccl_tell_of_known(connections, found);
+}
+
+void ft_nccl_tell_of_known(struct ft_nccl_connections *connections,
+			   const struct ft_nccl_found *found)
+{
+	const struct ft_nccl_followed *followed = connections->all[found->connection];
+
+	if (connections->sink.found == NULL || !can_read(followed) || has_lost_count(followed))
 		return;
 	if (!ft_nccl_has_numbers(followed)) {
 		let_wait(connections, found, false);

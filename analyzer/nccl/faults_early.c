@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "answer.h"
+#include "turns.h"
 
 /* Data before its clear-to-send, or with none: what comes behind it tells. */
 
@@ -35,6 +36,7 @@ static void keep_early(const struct ft_nccl_moment *moment, uint64_t k)
 	lane->early_step = moment->followed->steps;
 	lane->early = *moment->seen;
 	lane->early_k = k;
+	lane->early_known = ft_nccl_turns_agree(moment->followed, moment->lane_index);
 	ft_nccl_hold(moment->connections, moment->seen->frame);
 }
 
@@ -81,7 +83,10 @@ static void tell_unasked(struct ft_nccl_connections *connections,
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " although all %" PRIu64
 		 " clear-to-sends before it had been answered",
 		 lane->early.length, lane->early.va, lane->early_k);
-	ft_nccl_tell_of_data(connections, &found);
+	if (lane->early_known)
+		ft_nccl_tell_of_known(connections, &found);
+	else
+		ft_nccl_tell_of_data(connections, &found);
 }
 
 /* As if the message had never had data. */
@@ -94,6 +99,7 @@ static void forget(struct ft_nccl_followed *followed, struct ft_nccl_transfer *t
 	followed->model.payload_bytes -= transfer->written + transfer->missed;
 	transfer->used = false;
 	lane->open = lane->writing = false;
+	lane->turns -= lane->turns != 0 ? 1 : 0;
 	lane->next = lane->early_k;
 	if (lane->data.next == ft_psn_add(lane->early.psn, 1))
 		lane->data.next = lane->early.psn;

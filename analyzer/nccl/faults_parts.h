@@ -15,6 +15,10 @@ void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_
 void ft_nccl_tell_of_data(struct ft_nccl_connections *connections,
 			  const struct ft_nccl_found *found);
 
+/* Likewise of data of which it is known, however queue pairs take turns, which message it is of. */
+void ft_nccl_tell_of_known(struct ft_nccl_connections *connections,
+			   const struct ft_nccl_found *found);
+
 /* Likewise what shows by who sends to one of its queue pairs, whichever message it is of and whoever else may be to answer. */
 void ft_nccl_tell_of_sender(struct ft_nccl_connections *connections,
 			    const struct ft_nccl_found *found);

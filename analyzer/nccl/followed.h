@@ -147,6 +147,7 @@ struct ft_nccl_doubt {
 	bool is_cts;       /* it goes to the sender */
 	bool is_alone;     /* nothing else on this lane and way waits */
 	bool is_whichever; /* it is wrong whichever message it is of */
+	bool is_known;     /* of which message the data is, whichever way queue pairs take turns */
 	bool is_anothers;  /* it was written by another queue pair than the connection's */
 	bool goes_on;      /* packets behind it came, in sequence .. */
 	uint32_t next;     /* .. of which this PSN is the next */

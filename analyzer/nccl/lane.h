@@ -56,6 +56,7 @@ struct ft_nccl_lane {
 	bool has_odd;
 	/* one before its clear-to-send: see faults.h */
 	bool has_early, told;
+	bool early_known;    /* whichever way queue pairs take turns, it is of message `early_k` */
 	bool calm;           /* nothing was lost or out of order for a while before it .. */
 	bool alien;          /* a write that is none of the connection's is under way .. */
 	uint32_t alien_to;   /* .. until this PSN */

@@ -133,6 +133,14 @@ static void rule_out(struct ft_nccl_followed *followed, uint64_t ways)
 		settle(followed);
 }
 
+bool ft_nccl_turns_agree(const struct ft_nccl_followed *followed, uint8_t lane)
+{
+	const struct ft_nccl_lane *at = &followed->lanes[lane];
+
+	return ft_nccl_turns_are_open(followed) && at->counted && set_of(followed, lane) == 0 &&
+	       at->turns == (at->open ? 1 : 0);
+}
+
 bool ft_nccl_turns_count(const struct ft_nccl_moment *moment)
 {
 	return ft_nccl_turns_are_open(moment->followed) && moment->lane->counted &&

@@ -30,6 +30,9 @@ unsigned ft_nccl_turns_sets(const struct ft_nccl_followed *followed);
 /* The messages of a lane are counted: the number of the next one, by each way, is known. */
 bool ft_nccl_turns_count(const struct ft_nccl_moment *moment);
 
+/* Whichever way is left, what the lane carries now is of message 0: it has no other one yet. */
+bool ft_nccl_turns_agree(const struct ft_nccl_followed *followed, uint8_t lane);
+
 /* Which of the ways left have, of a write that begins the lane's next message, it asked for; the others are ruled out. */
 struct ft_nccl_turn_fit {
 	bool fits;      /* by one way at least */

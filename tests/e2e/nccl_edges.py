@@ -68,6 +68,17 @@ class Edges(nccl_forged.WithForged):
                 with self.subTest(capture=capture.name):
                     self.assertEqual(self.findings("nccl", path), [])
 
+    def test_writes_before_anything_was_asked_for(self):
+        """Under the first PSN, which the first message has then: before the first clear-to-send, and behind it."""
+        for capture, header, place in self.wholes():
+            va = int(place.message["receive"]["addrs"][0], 16)
+            for name, to, key in (("far away", va + FAR, None), ("with another key", va, 0x66666666)):
+                forged = retouched(self.like(place), psn=0, reth=(to, 64), key=key)
+                self.alone(name, capture, header, place.with_frame(forged), place.at + 2)
+            behind = Place(place.records, place.truth, place.message, place.at + 1)
+            forged = retouched(self.like(place), psn=0, reth=(va + FAR, 64))
+            self.alone("far away, asked for", capture, header, behind.with_frame(forged), behind.at + 2)
+
     def test_several_queue_pairs_whose_set_up_is_cut(self):
         """As much is told as without any set-up: of clear-to-sends each queue pair has its own."""
         for capture, header, place in self.wholes():
