@@ -51,6 +51,38 @@ static void tell_misplaced(struct ft_nccl_moment *moment, const struct ft_nccl_t
 	ft_nccl_tell_in_turn(moment, &found, false);
 }
 
+/* The first message of all, counted from the first packet on: however queue pairs take turns. */
+static bool is_first(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+
+	return transfer->message.k == 0 && share->counted;
+}
+
+/* The other one came as it was asked for, and this one before: it is told alone. */
+static void tell_too_early(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *again,
+			   const struct ft_nccl_begun *begun)
+{
+	const struct ft_nccl_seen *seen = moment->seen;
+	struct ft_nccl_found found =
+		ft_nccl_found_in(moment->followed, seen, FT_NCCL_WRITE_UNASKED, 0.8);
+
+	ft_nccl_found_set_k(&found, again->message.k);
+	snprintf(found.text, sizeof found.text,
+		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " before frame %" PRIu64
+		 " asks for it; behind that, frame %" PRIu64 " has its PSN and writes %" PRIu32
+		 " to 0x%" PRIx64,
+		 begun->length, begun->va, again->message.cts_frame, seen->frame, seen->length,
+		 seen->va);
+	found.frame = begun->frame;
+	found.ts_ns = begun->ts_ns;
+	if (is_first(moment, again))
+		ft_nccl_tell_of_known(moment->connections, &found);
+	else
+		ft_nccl_tell_of_data(moment->connections, &found);
+}
+
 /* Which of the two is the connection's is not known: the receiver takes the first, whoever sent it. */
 static void tell_both(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *again,
 		      const struct ft_nccl_begun *begun)
@@ -69,6 +101,20 @@ static void tell_both(struct ft_nccl_moment *moment, const struct ft_nccl_transf
 	found.frame = seen->frame;
 	found.ts_ns = seen->ts_ns;
 	ft_nccl_tell_of_data(moment->connections, &found);
+}
+
+/* Two writes have one PSN, and differ. The first may be known to be the forged one. */
+static void tell_twins(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *owner,
+		       const struct ft_nccl_begun *begun)
+{
+	const uint64_t asked = owner->message.cts_frame;
+
+	if (ft_nccl_is_nowhere(moment->followed, begun->frame))
+		return;
+	if (begun->frame < asked && asked < moment->seen->frame)
+		tell_too_early(moment, owner, begun);
+	else
+		tell_both(moment, owner, begun);
 }
 
 /* The message that has the PSN on the queue pair, as far as messages are remembered; NULL: none. */
@@ -184,7 +230,7 @@ struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment,
 	    !ft_nccl_answers(moment->followed, owner, seen, &request)) {
 		ft_nccl_tell_outside(moment, owner);
 	} else if (*twin != NULL && is_other(*twin, seen)) {
-		tell_both(moment, owner, *twin);
+		tell_twins(moment, owner, *twin);
 		return owner;
 	} else if (*twin == NULL && owner->message.request_count == 1 &&
 		   is_elsewhere(moment->followed, share, seen)) {

@@ -65,6 +65,12 @@ uint64_t ft_nccl_fault_nowhere_resolve(struct ft_nccl_moment *moment,
 uint64_t ft_nccl_fault_nowhere_settle(struct ft_nccl_connections *connections,
 				      struct ft_nccl_followed *followed);
 
+/* The write of this frame is the one that waits for a clear-to-send, or was told when none asked for it. */
+static inline bool ft_nccl_is_nowhere(const struct ft_nccl_followed *followed, uint64_t frame)
+{
+	return followed->nowhere.frame == frame;
+}
+
 /* faults_nowhere.c: a write to where no clear-to-send asked for it, as far as can be told. */
 bool ft_nccl_goes_nowhere(const struct ft_nccl_moment *moment);
 

@@ -79,6 +79,14 @@ class Edges(nccl_forged.WithForged):
             forged = retouched(self.like(place), psn=0, reth=(va + FAR, 64))
             self.alone("far away, asked for", capture, header, behind.with_frame(forged), behind.at + 2)
 
+    def test_a_write_to_what_is_asked_for_later(self):
+        """What the clear-to-send asks for comes behind it, under the same PSN."""
+        for capture, header, place in self.wholes():
+            va = int(place.message["receive"]["addrs"][0], 16)
+            if place.message["wire"][0]["dmalen"] != 60:
+                forged = retouched(self.like(place), psn=0, reth=(va, 60))
+                self.alone("too early", capture, header, place.with_frame(forged), place.at + 2)
+
     def test_several_queue_pairs_whose_set_up_is_cut(self):
         """As much is told as without any set-up: of clear-to-sends each queue pair has its own."""
         for capture, header, place in self.wholes():
