@@ -170,6 +170,16 @@ static bool count_outlived(struct ft_finding *finding, const struct ft_item *ite
 	return ft_finding_add(finding, &nak, dest_qp);
 }
 
+/* The other one of two requests under one PSN may turn out to be the forged one. */
+static bool count_conflict(struct ft_finding *finding, const struct ft_item *item,
+			   const struct ft_suspicion *suspicion, uint32_t dest_qp)
+{
+	if (!ft_finding_add(finding, item->frame, dest_qp))
+		return false;
+	finding->passed[finding->frame_count - 1] = suspicion->passed;
+	return true;
+}
+
 /* True if its number was noted. */
 static bool count_finding(struct ft_account *account, const struct ft_item *item,
 			  const struct ft_item_more *more, enum ft_rule rule, uint32_t index)
@@ -191,6 +201,8 @@ static bool count_finding(struct ft_account *account, const struct ft_item *item
 		note_search(finding, item, more->suspicion.unseen);
 	if (rule == FT_RULE_SPOOF_NAK_OUTLIVED)
 		return count_outlived(finding, item, &more->suspicion, dest_qp);
+	if (rule == FT_RULE_SPOOF_PSN_CONFLICT && suspected)
+		return count_conflict(finding, item, &more->suspicion, dest_qp);
 	return ft_finding_add(finding, item->frame, dest_qp);
 }
 
@@ -223,9 +235,8 @@ static bool was_written(const struct ft_account *account, uint32_t index, uint64
 {
 	const struct ft_finding *finding = &account->findings.items[index];
 
-	for (unsigned i = 0; i < finding->frame_count; i++)
-		if (finding->frames[i] == number)
-			return true;
+	if (ft_finding_has(finding, number))
+		return true;
 	for (unsigned i = 0; i < FT_FINDING_FRAMES; i++)
 		if (account->passed[i].number == number && account->passed[i].finding == index)
 			return true;

@@ -138,6 +138,14 @@ static void note_dest_qp(struct ft_finding *finding, uint32_t dest_qp)
 		finding->dest_qps[finding->dest_qp_count++] = dest_qp;
 }
 
+bool ft_finding_has(const struct ft_finding *finding, uint64_t number)
+{
+	for (uint8_t i = 0; i < finding->frame_count; i++)
+		if (finding->frames[i] == number)
+			return true;
+	return false;
+}
+
 bool ft_finding_add(struct ft_finding *finding, const struct ft_frame *frame, uint32_t dest_qp)
 {
 	finding->packets++;

@@ -57,6 +57,8 @@ struct ft_finding {
 	uint64_t flow_packets; /* of the flows it concerns, where a rule asks for it */
 	uint16_t first_base;   /* of the first frame's connection, of pkey.changed-on-connection */
 	uint64_t frames[FT_FINDING_FRAMES];
+	/* spoof.psn-conflict: of each of them, the frame that had the PSN before; 0: not known */
+	uint64_t passed[FT_FINDING_FRAMES];
 	uint32_t dest_qps[FT_FINDING_QPS];
 	uint8_t frame_count, dest_qp_count;
 	struct ft_suspicion suspicion; /* of the first frame; rules 0: by the map alone */
@@ -91,6 +93,9 @@ static inline bool ft_findings_are_full(const struct ft_findings *findings)
 {
 	return findings->count == findings->limit;
 }
+
+/* Its number is among those that are noted. */
+bool ft_finding_has(const struct ft_finding *finding, uint64_t number);
 
 /* Count a frame. True if its number was among the first and was noted. `dest_qp` FT_NONE: not known. */
 bool ft_finding_add(struct ft_finding *finding, const struct ft_frame *frame, uint32_t dest_qp);

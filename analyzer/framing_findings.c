@@ -89,14 +89,6 @@ static bool make_note(struct ft_framing *framing, uint32_t index,
 	return true;
 }
 
-static bool has_frame(const struct ft_finding *finding, uint64_t number)
-{
-	for (uint8_t i = 0; i < finding->frame_count; i++)
-		if (finding->frames[i] == number)
-			return true;
-	return false;
-}
-
 /* The finding, made if it is new; NULL: no room. */
 static struct ft_finding *finding_for(struct ft_framing *framing,
 				      const struct ft_framing_occasion *occasion)
@@ -145,7 +137,7 @@ void ft_framing_add(struct ft_framing *framing, const struct ft_framing_occasion
 	struct ft_frame frame = { .number = occasion->frame, .ts_ns = occasion->ts_ns };
 	struct ft_finding *finding = finding_for(framing, occasion);
 
-	if (finding == NULL || has_frame(finding, occasion->frame) ||
+	if (finding == NULL || ft_finding_has(finding, occasion->frame) ||
 	    (occasion->repeated && finding->frame_count == FT_FINDING_FRAMES))
 		return;
 	if (is_current(framing, occasion->frame))
@@ -235,6 +227,34 @@ void ft_framing_met(void *context, uint32_t connection, bool is_data)
 
 	if (framing->item != NULL)
 		keep(framing, connection, is_data ? FT_KEPT_DATA : FT_KEPT_CTS);
+}
+
+/* The frame is named, and the other one is not. */
+static bool is_forged(const struct ft_framing *framing, uint64_t frame, uint64_t other)
+{
+	bool named = false;
+
+	for (uint32_t i = 0; i < framing->findings.count; i++) {
+		if (ft_finding_has(&framing->findings.items[i], other))
+			return false;
+		named = named || ft_finding_has(&framing->findings.items[i], frame);
+	}
+	return named;
+}
+
+uint64_t ft_framing_name_forged(const struct ft_framing *framing, struct ft_finding *conflict)
+{
+	uint64_t first = 0;
+
+	for (uint8_t i = 0; i < conflict->frame_count; i++) {
+		const uint64_t passed = conflict->passed[i];
+
+		if (passed == 0 || !is_forged(framing, passed, conflict->frames[i]))
+			continue;
+		conflict->frames[i] = passed;
+		first = first == 0 ? passed : first;
+	}
+	return first;
 }
 
 struct ft_framing_told ft_framing_told_of(const struct ft_framing *framing,

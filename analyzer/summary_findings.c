@@ -153,6 +153,38 @@ static struct ft_report_finding second_row(struct ft_summary *summary,
 	return row;
 }
 
+/* Of two requests under one PSN the later one is told, unless NCCL's framing shows which of them is forged. */
+static struct ft_report_finding conflict_row(struct ft_summary *summary,
+					     const struct ft_declared *declared,
+					     const struct ft_framing *framing,
+					     const struct ft_finding *finding)
+{
+	struct ft_finding *shown =
+		ft_summary_take(summary, 1, sizeof *shown); /* rows point to it */
+	struct ft_report_finding row;
+	uint64_t forged;
+
+	*shown = *finding;
+	forged = ft_framing_name_forged(framing, shown);
+	row = finding_row(summary, declared, shown);
+	if (forged != 0)
+		say(summary, &row,
+		    ft_words(summary->words,
+			     "of frame %" PRIu64 " NCCL's framing shows that it is the forged one",
+			     forged));
+	return row;
+}
+
+static struct ft_report_finding frames_row(struct ft_summary *summary,
+					   const struct ft_declared *declared,
+					   const struct ft_framing *framing,
+					   const struct ft_finding *finding)
+{
+	if (framing != NULL && finding->rule == FT_RULE_SPOOF_PSN_CONFLICT)
+		return conflict_row(summary, declared, framing, finding);
+	return finding_row(summary, declared, finding);
+}
+
 static size_t fill_framing(struct ft_summary *summary, const struct ft_declared *declared,
 			   const struct ft_framing *framing, struct ft_report_finding *rows)
 {
@@ -295,12 +327,12 @@ static int by_weight(const void *left, const void *right)
 }
 
 /* Those that need the map: of frames, and about the map itself. */
-static size_t fill_by_map(struct ft_summary *summary, const struct ft_account *account,
+static size_t fill_by_map(struct ft_summary *summary, const struct ft_engine *engine,
 			  const struct ft_cotenancy *shared, size_t shared_count,
 			  struct ft_report_finding *rows)
 {
+	const struct ft_account *account = &engine->account;
 	const struct ft_declared *declared = ft_map_declared(account->map);
-	const struct ft_findings *findings = &account->findings;
 	size_t count = fill_quotas(summary, account, rows);
 
 	if (declared->verdict == FT_MAP_FAIL_OPEN)
@@ -309,9 +341,10 @@ static size_t fill_by_map(struct ft_summary *summary, const struct ft_account *a
 		rows[count++] = cotenancy_row(summary, declared, &shared[i]);
 	for (uint32_t i = 0; i < summary->second.findings.count; i++)
 		rows[count++] = second_row(summary, declared, i);
-	for (uint32_t i = 0; i < findings->count; i++)
-		if (findings->items[i].packets != 0)
-			rows[count++] = finding_row(summary, declared, &findings->items[i]);
+	for (uint32_t i = 0; i < account->findings.count; i++)
+		if (account->findings.items[i].packets != 0)
+			rows[count++] = frames_row(summary, declared, engine->framing,
+						   &account->findings.items[i]);
 	return count;
 }
 
@@ -368,7 +401,7 @@ void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine
 	}
 	rows = ft_summary_take(summary, most, sizeof *rows);
 	if (declared != NULL)
-		count = fill_by_map(summary, account, shared, shared_count, rows);
+		count = fill_by_map(summary, engine, shared, shared_count, rows);
 	if (engine->framing != NULL)
 		count += fill_framing(summary, declared, engine->framing, rows + count);
 	qsort(rows, count, sizeof *rows, by_weight);

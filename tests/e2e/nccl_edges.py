@@ -87,6 +87,16 @@ class Edges(nccl_forged.WithForged):
                 forged = retouched(self.like(place), psn=0, reth=(va, 60))
                 self.alone("too early", capture, header, place.with_frame(forged), place.at + 2)
 
+    def test_a_write_under_a_psn_that_is_used_then(self):
+        """An audit names the forged one of the two, and not the sender's own, which comes later."""
+        for capture, header, place in self.wholes():
+            if len(place.connection["receiver_qpns"]) != 1:
+                continue
+            for at in (place.data[len(place.data) // 3], place.data[len(place.data) * 2 // 3]):
+                amid = Place(place.records, place.truth, place.message, at)
+                forged = retouched(self.like(place), psn=psn_of(place.records[at]) + 1, reth=(0x666000, 64), key=0x66666666)
+                self.alone("before the true one", capture, header, amid.with_frame(forged), at + 2)
+
     def test_several_queue_pairs_whose_set_up_is_cut(self):
         """As much is told as without any set-up: of clear-to-sends each queue pair has its own."""
         for capture, header, place in self.wholes():
