@@ -96,7 +96,7 @@ static void wake(struct ft_framing *framing)
 static void see_tcp(struct ft_framing *framing, const struct ft_nccl_segment *segment)
 {
 	ft_nccl_follower_see_tcp(framing->follower, segment);
-	if (ft_nccl_follower_connection(framing->follower, 0) != NULL)
+	if (ft_nccl_follower_met(framing->follower))
 		wake(framing);
 }
 

@@ -185,6 +185,7 @@ bool ft_nccl_bind_replay(struct ft_nccl_followed *followed, int lane,
 	bound->blurred = true;
 	if (stranger->log == NULL || !ft_nccl_replay_begin(replay, stranger, frame))
 		return false;
+	ft_nccl_fault_before(followed, stranger->log, &replay->next.seen);
 	bound->blurred = !ft_nccl_replay_overtaking(replay);
 	bound->bound_at = replay->psn;
 	return true;

@@ -350,6 +350,11 @@ void ft_nccl_replay(struct ft_nccl_connections *connections, const struct ft_ncc
 	connections->is_replaying = false;
 }
 
+bool ft_nccl_connections_are_met(const struct ft_nccl_connections *connections)
+{
+	return connections->count != 0 || connections->cut_setups != NULL;
+}
+
 const struct ft_nccl_connection *ft_nccl_connections_get(
 	const struct ft_nccl_connections *connections, uint32_t id)
 {

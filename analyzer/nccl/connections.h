@@ -55,6 +55,9 @@ void ft_nccl_connections_set_lossy(struct ft_nccl_connections *connections, bool
 /* See ft_nccl_follower_settle(). */
 void ft_nccl_connections_settle(struct ft_nccl_connections *connections);
 
+/* One is known, or is to come: a set-up was read, whatever the capture cut off it. */
+bool ft_nccl_connections_are_met(const struct ft_nccl_connections *connections);
+
 /* NULL: there are not so many. */
 const struct ft_nccl_connection *ft_nccl_connections_get(
 	const struct ft_nccl_connections *connections, uint32_t id);

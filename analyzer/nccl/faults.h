@@ -16,6 +16,13 @@ void ft_nccl_fault_write(struct ft_nccl_moment *moment);
  */
 void ft_nccl_fault_nowhere(struct ft_nccl_moment *moment, bool is_rejected);
 
+/*
+ * A connection has become known from its first message on, and its data on the queue pair begins with `first`: a write before
+ * that in its log, which none of the clear-to-sends so far asked for, waits likewise for the next one.
+ */
+void ft_nccl_fault_before(struct ft_nccl_followed *followed, const struct ft_nccl_log *log,
+			  const struct ft_nccl_seen *first);
+
 /* A data write before its clear-to-send was seen: to be judged when that comes, or a later one, or nothing more. */
 void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer);
 

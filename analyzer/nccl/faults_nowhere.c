@@ -5,6 +5,7 @@
 
 #include "anew.h"
 #include "answer.h"
+#include "order.h"
 #include "split.h"
 
 /*
@@ -102,6 +103,17 @@ static bool may_be_anyones(const struct ft_nccl_followed *followed, bool is_reje
 	return ft_nccl_has_guessed_lanes(followed) || (!is_rejected && !ft_nccl_is_alone(followed));
 }
 
+/* Waits for the next clear-to-send: *k is of the newest message that asked for it, but is over. */
+static void let_wait(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+		     const uint64_t *k)
+{
+	followed->has_nowhere = true;
+	followed->nowhere = *seen;
+	followed->nowhere_k = followed->newest + 1;
+	followed->nowhere_over = k != NULL;
+	followed->nowhere_over_k = k != NULL ? *k : 0;
+}
+
 void ft_nccl_fault_nowhere(struct ft_nccl_moment *moment, bool is_rejected)
 {
 	struct ft_nccl_followed *followed = moment->followed;
@@ -114,11 +126,7 @@ void ft_nccl_fault_nowhere(struct ft_nccl_moment *moment, bool is_rejected)
 	asking = who_asked(moment, &k);
 	if (asking == MAYBE)
 		return;
-	followed->has_nowhere = true;
-	followed->nowhere = *moment->seen;
-	followed->nowhere_k = followed->newest + 1;
-	followed->nowhere_over = asking == OVER;
-	followed->nowhere_over_k = k;
+	let_wait(followed, moment->seen, asking == OVER ? &k : NULL);
 	ft_nccl_hold(moment->connections, moment->seen->frame);
 }
 
@@ -150,6 +158,58 @@ bool ft_nccl_fault_nowhere_again(const struct ft_nccl_moment *moment)
 		 seen->length, seen->va, followed->newest);
 	ft_nccl_tell_whichever(moment, &found);
 	return true;
+}
+
+static bool was_asked_for(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_ring *ring = &followed->ring;
+	uint8_t request;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		if (ring->transfers[i].used && ring->transfers[i].has_cts &&
+		    ft_nccl_answers(followed, &ring->transfers[i], seen, &request))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * It is none of what the queue pair carried for an earlier connection, which would have ended before this one was set up: it comes
+ * just before the first packet of all, and has the PSN of that or of one behind it.
+ */
+static bool is_of_beginning(const struct ft_nccl_seen *seen, const struct ft_nccl_seen *first)
+{
+	return first->psn == 0 && ft_psn_distance(seen->psn, first->psn) >= 0 &&
+	       ft_nccl_is_soon(seen->ts_ns, first->ts_ns);
+}
+
+/* All that was asked for is known, from the first message on. */
+static bool knows_all_asked(const struct ft_nccl_followed *followed)
+{
+	return !followed->partial && !followed->by_grid && followed->unreadable == 0 &&
+	       followed->has_newest && followed->oldest == 0 &&
+	       ft_nccl_saw_all_before(followed, followed->newest + 1);
+}
+
+void ft_nccl_fault_before(struct ft_nccl_followed *followed, const struct ft_nccl_log *log,
+			  const struct ft_nccl_seen *first)
+{
+	struct ft_nccl_logged logged;
+	unsigned odd = 0;
+
+	if (followed->has_nowhere || !knows_all_asked(followed))
+		return;
+	for (uint32_t at = 0;
+	     ft_nccl_log_next(log, &at, &logged) && logged.seen.frame < first->frame;) {
+		const struct ft_nccl_seen *seen = &logged.seen;
+
+		if ((seen->has & FT_HAS_RETH) == 0 || seen->length == 0 ||
+		    was_asked_for(followed, seen))
+			continue;
+		if (odd++ == 0 && is_of_beginning(seen, first) && !may_be_sizes(followed, seen))
+			let_wait(followed, seen, NULL);
+	}
+	followed->has_nowhere = followed->has_nowhere && odd == 1;
 }
 
 static void tell_nowhere(struct ft_nccl_connections *connections,

@@ -128,6 +128,11 @@ bool ft_nccl_follower_crosses(const struct ft_nccl_follower *follower, uint16_t 
 	return ft_nccl_connections_cross(follower->connections, vlan);
 }
 
+bool ft_nccl_follower_met(const struct ft_nccl_follower *follower)
+{
+	return ft_nccl_connections_are_met(follower->connections);
+}
+
 const struct ft_nccl_connection *ft_nccl_follower_connection(
 	const struct ft_nccl_follower *follower, uint32_t id)
 {

@@ -6,7 +6,6 @@
 #include "msn.h"
 #include "split.h"
 
-/* Behind the last message: longer than packets are under way, and hardly any job starts in less. */
 #define LONG_NS UINT64_C(1000000000)
 
 void ft_nccl_order_acknowledge(const struct ft_nccl_moment *moment, bool is_data)
@@ -205,18 +204,22 @@ static uint64_t last_begun(const struct ft_nccl_ring *ring)
 	return last;
 }
 
+bool ft_nccl_is_soon(uint64_t from_ns, uint64_t to_ns)
+{
+	return from_ns != FT_TS_UNKNOWN && to_ns != FT_TS_UNKNOWN &&
+	       (to_ns <= from_ns || to_ns - from_ns <= LONG_NS);
+}
+
 bool ft_nccl_order_is_over(const struct ft_nccl_followed *followed, uint64_t ts_ns)
 {
 	const uint64_t last = last_begun(&followed->ring);
 
-	return ts_ns != FT_TS_UNKNOWN && last != FT_TS_UNKNOWN && ts_ns > last &&
-	       ts_ns - last > LONG_NS;
+	return ts_ns != FT_TS_UNKNOWN && last != FT_TS_UNKNOWN && !ft_nccl_is_soon(last, ts_ns);
 }
 
 bool ft_nccl_order_is_recent(const struct ft_nccl_followed *followed, uint64_t ts_ns)
 {
-	return ts_ns != FT_TS_UNKNOWN && last_begun(&followed->ring) != FT_TS_UNKNOWN &&
-	       !ft_nccl_order_is_over(followed, ts_ns);
+	return ft_nccl_is_soon(last_begun(&followed->ring), ts_ns);
 }
 
 bool ft_nccl_order_is_anothers(const struct ft_nccl_moment *moment)

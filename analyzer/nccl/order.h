@@ -46,6 +46,9 @@ void ft_nccl_order_miss(const struct ft_nccl_moment *moment, uint64_t before);
  */
 void ft_nccl_order_end(struct ft_nccl_followed *followed);
 
+/* The later one is no more than a second behind: longer than packets are under way, and hardly any job starts in less. */
+bool ft_nccl_is_soon(uint64_t from_ns, uint64_t to_ns);
+
 /* So long behind its last message that another job may have its queue pairs. */
 bool ft_nccl_order_is_over(const struct ft_nccl_followed *followed, uint64_t ts_ns);
 

@@ -79,6 +79,20 @@ class Edges(nccl_forged.WithForged):
             forged = retouched(self.like(place), psn=0, reth=(va + FAR, 64))
             self.alone("far away, asked for", capture, header, behind.with_frame(forged), behind.at + 2)
 
+    def test_a_write_before_the_first_of_a_connection_without_its_set_up(self):
+        """Which is known once clear-to-sends have come, and is known then to have begun with them."""
+        for capture, header, place in self.wholes():
+            if place.message["n"] != 1 or len(place.connection["receiver_qpns"]) != 1:
+                continue
+            forged = retouched(self.like(place), psn=0, reth=(0x666000, 64), key=0x66666666)
+            for at in (place.at, place.at + 1):
+                behind = Place(place.records, place.truth, place.message, at)
+                records = list(filter(is_roce, behind.with_frame(forged)))
+                self.alone("without", capture, header, records, records.index(forged) + 1, ("nccl",))
+                for size in (max(CUT), min(CUT)):
+                    records = [cut(r, size) for r in behind.with_frame(forged)]
+                    self.alone("%d bytes" % size, capture, header, records, at + 2)
+
     def test_a_write_to_what_is_asked_for_later(self):
         """What the clear-to-send asks for comes behind it, under the same PSN."""
         for capture, header, place in self.wholes():

@@ -146,6 +146,9 @@ bool ft_nccl_follower_shown(const struct ft_nccl_follower *follower,
 /* A connection was seen in this VLAN, and in another one. */
 bool ft_nccl_follower_crosses(const struct ft_nccl_follower *follower, uint16_t vlan);
 
+/* There is a connection, or one is to come, as a set-up shows that the capture may have cut. */
+bool ft_nccl_follower_met(const struct ft_nccl_follower *follower);
+
 /*
  * A connection by the id that found and contact gave it, from 0; NULL: none, nor any behind it. It stays where it is.
  * What it has counted may be behind the times until the next report.
