@@ -58,6 +58,20 @@ static void let_wait(const struct ft_nccl_moment *moment, struct ft_nccl_doubt *
 	ft_nccl_hold(connections, doubt->found.frame);
 }
 
+/* A packet of another's waits already. */
+static bool is_waiting(const struct ft_nccl_connections *connections,
+		       const struct ft_nccl_found *found)
+{
+	for (unsigned i = 0; i < connections->doubt_count; i++) {
+		const struct ft_nccl_doubt *doubt = &connections->doubts[i];
+
+		if (doubt->is_anothers && doubt->found.connection == found->connection &&
+		    doubt->found.frame == found->frame)
+			return true;
+	}
+	return false;
+}
+
 static struct ft_nccl_doubt doubt_of(const struct ft_nccl_moment *moment,
 				     const struct ft_nccl_found *found)
 {
@@ -108,7 +122,7 @@ void ft_nccl_tell_if_it_goes_on(struct ft_nccl_connections *connections,
 		.step = may_be_new ? followed->steps : 0,
 	};
 
-	if (connections->doubt_count == FT_NCCL_DOUBTS)
+	if (connections->doubt_count == FT_NCCL_DOUBTS || is_waiting(connections, found))
 		return;
 	for (unsigned i = 0; i < connections->doubt_count; i++) {
 		struct ft_nccl_doubt *other = &connections->doubts[i];

@@ -252,6 +252,7 @@ static bool bind_to(struct ft_nccl_connections *connections, struct ft_nccl_foll
 	if (ft_nccl_bind_replay(followed, lane, stranger, anchor.frame, &replay)) {
 		followed->rivalled = has_rival(connections, followed, stranger);
 		ft_nccl_replay_all(connections, &replay, 1);
+		ft_nccl_bind_blame(connections, followed, (uint8_t)lane);
 		return true;
 	}
 	followed->lanes[lane].bound_at = seen->psn;

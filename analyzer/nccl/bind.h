@@ -22,6 +22,13 @@ bool ft_nccl_awaits_turn(struct ft_nccl_connections *connections,
  */
 bool ft_nccl_awaits_device(const struct ft_nccl_followed *followed);
 
+/*
+ * bind_all.c: the lane has its data: what another address wrote to its queue pair since that began, before it was known, is told
+ * once the connection goes on.
+ */
+void ft_nccl_bind_blame(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+			uint8_t lane);
+
 /* The stranger is the receiver's end of a lane, which is answered, from `anchor` on; below 0: there is no room for it. */
 int ft_nccl_bind(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		 const struct ft_nccl_stranger *stranger, struct ft_nccl_anchor *anchor);

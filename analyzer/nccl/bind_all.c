@@ -70,6 +70,51 @@ static void blame_asking(struct ft_nccl_connections *connections, struct ft_nccl
 	}
 }
 
+/* Of the first data on the lane that is remembered. */
+static uint64_t first_carried(const struct ft_nccl_followed *followed, uint8_t lane)
+{
+	const struct ft_nccl_ring *ring = &followed->ring;
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_share *share =
+			ft_nccl_ring_shares(ring, &ring->transfers[i]) + lane;
+
+		if (ring->transfers[i].used && share->used && share->begun &&
+		    share->first.frame < first)
+			first = share->first.frame;
+	}
+	return first;
+}
+
+/* Likewise to the queue pair that a lane's data goes to. */
+static void blame_writing(struct ft_nccl_connections *connections,
+			  struct ft_nccl_followed *followed,
+			  const struct ft_nccl_stranger *stranger, uint8_t lane)
+{
+	const uint64_t first = first_carried(followed, lane);
+	struct ft_nccl_logged logged;
+
+	for (uint32_t at = 0; ft_nccl_log_next(stranger->log, &at, &logged);) {
+		if (logged.seen.frame > first && ft_nccl_begins(logged.seen.opcode) &&
+		    (logged.seen.has & FT_HAS_RETH) != 0)
+			ft_nccl_fault_stranger(connections, followed, &logged.seen, false);
+	}
+}
+
+void ft_nccl_bind_blame(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
+			uint8_t lane)
+{
+	struct ft_nccl_stranger *stranger;
+	uint32_t at = 0;
+
+	while ((stranger = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
+		if (stranger->qpn == followed->model.receiver.qpns[lane] &&
+		    is_to_receiver(followed, stranger) && !ft_nccl_is_between(followed, stranger))
+			blame_writing(connections, followed, stranger, lane);
+	}
+}
+
 /* Writes of somebody else to what the connection had asked for by then. */
 static void blame(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 		  const struct ft_nccl_stranger *stranger)
@@ -223,4 +268,6 @@ void ft_nccl_bind_all(struct ft_nccl_connections *connections, struct ft_nccl_fo
 	}
 	share_out(followed, replies, candidates, count);
 	ft_nccl_replay_all(connections, replays, count);
+	for (uint8_t i = 0; count != 0 && i < followed->lane_count; i++)
+		ft_nccl_bind_blame(connections, followed, i);
 }

@@ -93,6 +93,14 @@ class Edges(nccl_forged.WithForged):
                     records = [cut(r, size) for r in behind.with_frame(forged)]
                     self.alone("%d bytes" % size, capture, header, records, at + 2)
 
+    def test_another_address_before_the_connection_is_known(self):
+        """Without its set-up that takes more than one clear-to-send; the data that was seen before shows the peer."""
+        for capture, header, place in self.wholes():
+            amid = Place(place.records, place.truth, place.message, place.data[0])
+            forged = retouched(self.like(place), psn=1, source=STRANGER, reth=(0x1000, 64), key=7)
+            records = list(filter(is_roce, amid.with_frame(forged)))
+            self.alone("another address", capture, header, records, records.index(forged) + 1, ("nccl",))
+
     def test_a_write_to_what_is_asked_for_later(self):
         """What the clear-to-send asks for comes behind it, under the same PSN."""
         for capture, header, place in self.wholes():
