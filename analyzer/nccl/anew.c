@@ -191,10 +191,12 @@ void ft_nccl_anew_refute(const struct ft_nccl_moment *moment, bool is_cts)
 	connections->doubt_count = kept;
 }
 
-/* Nothing else of its kind came, and its own sequence has not grown. */
+/* Nothing else of its kind came, its own sequence has not grown, and clear-to-sends show what it should have been. */
 static bool stands_alone(const struct ft_nccl_followed *followed, const struct ft_nccl_doubt *doubt)
 {
-	return doubt->is_alone && !doubt->goes_on && may_tell(followed, doubt);
+	const bool is_shown = !doubt->is_cts || doubt->is_anothers || followed->readable != 0;
+
+	return doubt->is_alone && !doubt->goes_on && may_tell(followed, doubt) && is_shown;
 }
 
 /* Where another connection may have begun with it, the known one went on, on whichever queue pair. */

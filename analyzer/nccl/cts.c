@@ -249,10 +249,17 @@ static bool shows_other_slots(struct ft_nccl_moment *moment, struct ft_nccl_ask 
 	return ft_nccl_cts_understand(moment->followed, moment->seen, moment->lane_index, ask);
 }
 
+/* The place of the first clear-to-send of all, which a set-up tells. */
+static bool is_first_of_all(const struct ft_nccl_moment *moment)
+{
+	return moment->followed->model.is_set_up && !moment->lane->asked &&
+	       moment->turn == FT_NCCL_NEXT;
+}
+
 /* It may be of another connection, which begins. */
 static void refuse(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
 {
-	const bool is_anew = begins_anew(moment);
+	const bool is_anew = begins_anew(moment) && !is_first_of_all(moment);
 
 	if (!is_anew)
 		ft_nccl_fault_cts(moment, ask->has_k, ask->k);

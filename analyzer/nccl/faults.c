@@ -300,10 +300,16 @@ void ft_nccl_fault_apart(struct ft_nccl_moment *moment)
 		ft_nccl_tell_of_data(moment->connections, &found);
 }
 
-/* Clear-to-sends so far show that this is how the connection has them: one does behind a set-up. */
+/*
+ * Clear-to-sends so far show that this is how the connection has them: one does behind a set-up. In front of that one nothing is
+ * told before it comes.
+ */
 static bool is_shown(const struct ft_nccl_followed *followed)
 {
-	return !followed->by_grid && followed->readable >= (followed->model.has_tcp ? 1 : 2);
+	const bool is_to_come = followed->model.is_set_up && followed->readable == 0;
+
+	return !followed->by_grid &&
+	       (is_to_come || followed->readable >= (followed->model.has_tcp ? 1 : 2));
 }
 
 void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)

@@ -109,6 +109,17 @@ class Edges(nccl_forged.WithForged):
                 forged = retouched(self.like(place), psn=0, reth=(va, 60))
                 self.alone("too early", capture, header, place.with_frame(forged), place.at + 2)
 
+    def test_a_clear_to_send_before_the_first(self):
+        """The set-up has told where the FIFO begins, and its key."""
+        for capture, header, place in self.wholes():
+            asked = place.records[place.asks[0]]
+            va, key, length = struct.unpack_from(">QII", asked, 16 + BTH + 12)
+            payload = asked[16 + BTH + 28:][:length]
+            if len(payload) == length:
+                for name, to, rkey in (("with another key", va, key ^ 0x10101), ("elsewhere", va + 64, key)):
+                    forged = retouched(asked, psn=0, reth=(to, length), key=rkey, payload=payload)
+                    self.alone(name, capture, header, place.with_frame(forged), place.at + 2)
+
     def test_a_write_under_a_psn_that_is_used_then(self):
         """An audit names the forged one of the two, and not the sender's own, which comes later."""
         for capture, header, place in self.wholes():
