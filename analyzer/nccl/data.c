@@ -126,6 +126,38 @@ static bool may_go_nowhere(const struct ft_nccl_moment *moment, const struct ft_
 	       (answer->kind == FT_NCCL_ANSWER_DATA && answer->k > moment->followed->newest);
 }
 
+/* It has overtaken the first packet of all, and the first clear-to-send: the next packet tells whether it is the connection's. */
+static bool is_before_all(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+
+	return moment->turn == FT_NCCL_AHEAD && followed->model.is_set_up && followed->numbered &&
+	       !followed->has_newest && !moment->lane->carried;
+}
+
+/*
+ * A PSN of the write under way: the packet that comes in its place tells. With the next PSN, where it is known which message is
+ * under way, what the write asks for tells more.
+ */
+static bool is_amid(const struct ft_nccl_moment *moment, const struct ft_nccl_answer *answer)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+	const bool is_hidden =
+		moment->turn == FT_NCCL_AHEAD ||
+		(moment->turn == FT_NCCL_NEXT && ft_nccl_has_guessed_lanes(moment->followed));
+
+	return !moment->accepted && is_hidden && lane->writing &&
+	       answer->kind != FT_NCCL_ANSWER_RESUMED &&
+	       ft_psn_distance(lane->write_end, moment->seen->psn) >= 0;
+}
+
+/* What comes behind it may tell that it is none of the connection's. */
+static bool may_wait(const struct ft_nccl_moment *moment, const struct ft_nccl_answer *answer)
+{
+	return !moment->accepted && ((answer->odd && !answer->sure) ||
+				     ft_nccl_is_far_ahead(moment) || is_before_all(moment));
+}
+
 /* A write begins. False: it is none of the connection's. */
 static bool begin(struct ft_nccl_moment *moment)
 {
@@ -139,6 +171,10 @@ static bool begin(struct ft_nccl_moment *moment)
 	answer = ft_nccl_answer_of(moment);
 	is_stray = answer.kind == FT_NCCL_ANSWER_END && moment->turn == FT_NCCL_NEXT &&
 		   ft_nccl_stray_is_next(moment, true);
+	if (is_amid(moment, &answer)) {
+		ft_nccl_hold_until_next(moment);
+		return false;
+	}
 	if (may_go_nowhere(moment, &answer)) {
 		if (ft_nccl_successor_goes_on(moment)) {
 			ft_nccl_successor_see(moment);
@@ -152,8 +188,7 @@ static bool begin(struct ft_nccl_moment *moment)
 	}
 	if (answer.kind == FT_NCCL_ANSWER_END && !is_stray && ft_nccl_fault_end(moment))
 		return false;
-	if (((answer.odd && !answer.sure) || ft_nccl_is_far_ahead(moment)) && !moment->accepted &&
-	    ft_nccl_hold_back(moment))
+	if (may_wait(moment, &answer) && ft_nccl_hold_back(moment))
 		return false;
 	if (answer.odd)
 		ft_nccl_loosen(moment->lane, FT_NCCL_SLACK_MOST);

@@ -300,6 +300,20 @@ void ft_nccl_fault_apart(struct ft_nccl_moment *moment)
 		ft_nccl_tell_of_data(moment->connections, &found);
 }
 
+void ft_nccl_fault_amid(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_found found =
+		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_WRITE_UNASKED, 0.9);
+
+	if (!ft_nccl_is_calm(moment->followed))
+		return;
+	snprintf(found.text, sizeof found.text,
+		 "begins to write %" PRIu32 " bytes to 0x%" PRIx64 " with PSN %" PRIu32
+		 ", at which another write has gone on",
+		 moment->seen->length, moment->seen->va, moment->seen->psn);
+	ft_nccl_tell_of_sender(moment->connections, &found);
+}
+
 /*
  * Clear-to-sends so far show that this is how the connection has them: one does behind a set-up. In front of that one nothing is
  * told before it comes.

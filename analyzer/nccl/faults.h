@@ -7,6 +7,9 @@
  * in the middle could explain: what a clear-to-send not seen yet could explain waits for the next one.
  */
 
+/* It is a guess how queue pairs share the messages or take turns. */
+bool ft_nccl_has_guessed_lanes(const struct ft_nccl_followed *followed);
+
 /* A data write that fits nothing although all that went before it was seen. */
 void ft_nccl_fault_write(struct ft_nccl_moment *moment);
 
@@ -31,6 +34,9 @@ void ft_nccl_fault_odd(struct ft_nccl_moment *moment);
 
 /* A data write farther ahead than packets overtake each other, and the sequence went on without it. */
 void ft_nccl_fault_apart(struct ft_nccl_moment *moment);
+
+/* A data write with a PSN at which the sequence has gone on in the midst of another one: whatever it is of. */
+void ft_nccl_fault_amid(struct ft_nccl_moment *moment);
 
 /*
  * The clear-to-send of message k came: whether data that was before it is its own. False: it was not, is told, and is

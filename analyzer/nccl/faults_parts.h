@@ -51,9 +51,6 @@ static inline bool ft_nccl_is_in_order(const struct ft_nccl_followed *followed,
 	       !followed->overtaken;
 }
 
-/* It is a guess how queue pairs share the messages or take turns. */
-bool ft_nccl_has_guessed_lanes(const struct ft_nccl_followed *followed);
-
 /* faults_early.c: the clear-to-sends before message k were all seen, as far as they are remembered and the capture reaches. */
 bool ft_nccl_saw_all_before(const struct ft_nccl_followed *followed, uint64_t k);
 

@@ -417,6 +417,9 @@ void ft_nccl_data_see(struct ft_nccl_moment *moment);
  */
 bool ft_nccl_hold_back(struct ft_nccl_moment *moment);
 
+/* held.c: the packet that the sequence has in its place, or does not have, tells. */
+void ft_nccl_hold_until_next(struct ft_nccl_moment *moment);
+
 /* It is farther ahead than packets overtake each other, and nothing was lost or out of order of late. */
 bool ft_nccl_is_far_ahead(const struct ft_nccl_moment *moment);
 

@@ -12,19 +12,23 @@ bool ft_nccl_is_far_ahead(const struct ft_nccl_moment *moment)
 	       ft_psn_distance(moment->seen->psn, moment->lane->data.next) > FT_NCCL_OVERTAKE_MOST;
 }
 
+void ft_nccl_hold_until_next(struct ft_nccl_moment *moment)
+{
+	moment->lane->has_odd = true;
+	moment->lane->odd = *moment->seen;
+	ft_nccl_hold(moment->connections, moment->seen->frame);
+}
+
 bool ft_nccl_hold_back(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_lane *lane = moment->lane;
 
 	if (!lane->exact || (lane->open && moment->turn == FT_NCCL_NEXT))
 		return false;
-	if (moment->turn == FT_NCCL_NEXT) {
+	if (moment->turn == FT_NCCL_NEXT)
 		ft_nccl_fault_odd(moment);
-	} else {
-		lane->has_odd = true;
-		lane->odd = *moment->seen;
-		ft_nccl_hold(moment->connections, moment->seen->frame);
-	}
+	else
+		ft_nccl_hold_until_next(moment);
 	return true;
 }
 
@@ -41,6 +45,8 @@ static void decide(struct ft_nccl_moment *moment, bool is_right)
 	if (is_right) {
 		held.accepted = true;
 		ft_nccl_data_take(&held);
+	} else if (odd.psn == moment->seen->psn && !ft_nccl_begins(moment->seen->opcode)) {
+		ft_nccl_fault_amid(&held);
 	} else if (ft_psn_distance(odd.psn, lane->data.next) > FT_NCCL_OVERTAKE_MOST) {
 		ft_nccl_fault_apart(&held);
 	} else {

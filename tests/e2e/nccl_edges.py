@@ -109,6 +109,19 @@ class Edges(nccl_forged.WithForged):
                 forged = retouched(self.like(place), psn=0, reth=(va, 60))
                 self.alone("too early", capture, header, place.with_frame(forged), place.at + 2)
 
+    def test_a_write_that_has_overtaken_what_it_is_amid(self):
+        """Its PSN is one of a longer write that goes on; or, before the first packet, one behind that."""
+        for capture, header, place in self.wholes():
+            longest = max(place.data, key=lambda i: field(place.records[i], BTH + 24, 4) * (place.records[i][16 + BTH] == 0x06))
+            forged = retouched(self.like(place), psn=1, reth=(0x666000, 64), key=0x66666666)
+            if len(place.connection["receiver_qpns"]) == 1:
+                self.alone("ahead of all", capture, header, place.with_frame(forged), place.at + 2, ("nccl",))
+            for ahead in (1, 4):
+                amid = Place(place.records, place.truth, place.message, longest)
+                forged = retouched(self.like(place), psn=psn_of(place.records[longest]) + ahead, reth=(0x666000, 64), key=0x66666666)
+                for records in (amid.with_frame(forged), list(filter(is_roce, amid.with_frame(forged)))):
+                    self.alone("ahead by %d" % ahead, capture, header, records, records.index(forged) + 1, ("nccl",))
+
     def test_a_clear_to_send_before_the_first(self):
         """The set-up has told where the FIFO begins, and its key."""
         for capture, header, place in self.wholes():
