@@ -131,8 +131,9 @@ static bool is_before_all(const struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 
-	return moment->turn == FT_NCCL_AHEAD && followed->model.is_set_up && followed->numbered &&
-	       !followed->has_newest && !moment->lane->carried;
+	return (moment->turn == FT_NCCL_AHEAD || moment->turn == FT_NCCL_APART) &&
+	       followed->model.is_set_up && followed->numbered && !followed->has_newest &&
+	       !moment->lane->carried;
 }
 
 /*

@@ -113,8 +113,8 @@ class Edges(nccl_forged.WithForged):
         """Its PSN is one of a longer write that goes on; or, before the first packet, one behind that."""
         for capture, header, place in self.wholes():
             longest = max(place.data, key=lambda i: field(place.records[i], BTH + 24, 4) * (place.records[i][16 + BTH] == 0x06))
-            forged = retouched(self.like(place), psn=1, reth=(0x666000, 64), key=0x66666666)
-            if len(place.connection["receiver_qpns"]) == 1:
+            for psn in (1, 100_000) if len(place.connection["receiver_qpns"]) == 1 else ():
+                forged = retouched(self.like(place), psn=psn, reth=(0x666000, 64), key=0x66666666)
                 self.alone("ahead of all", capture, header, place.with_frame(forged), place.at + 2, ("nccl",))
             for ahead in (1, 4):
                 amid = Place(place.records, place.truth, place.message, longest)
