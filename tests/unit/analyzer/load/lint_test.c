@@ -163,12 +163,15 @@ static void prefixes_of_two_tenants_are_told_where_they_can_meet(void **state)
 /* Ports on lines 2 .., and one segment of red with these members. */
 static void with_ports(const char *nodes, const char *members, char map[TEXT])
 {
-	snprintf(map, TEXT,
-		 "{\"schema\":\"tapmap/1\",\"serial\":1,\"tenants\":[" TENANT(
-			 "red") "],\"nodes\":[%s],\n\"segments\":["
-				"{\"name\":\"s\",\"tenant\":\"red\",\"intervals\":[{" ANY
-				",\"members\":[%s]}]}]}",
-		 nodes, members);
+	const int size =
+		snprintf(map, TEXT,
+			 "{\"schema\":\"tapmap/1\",\"serial\":1,\"tenants\":[" TENANT(
+				 "red") "],\"nodes\":[%s],\n\"segments\":["
+					"{\"name\":\"s\",\"tenant\":\"red\",\"intervals\":[{" ANY
+					",\"members\":[%s]}]}]}",
+			 nodes, members);
+
+	assert_in_range(size, 1, TEXT - 1);
 }
 
 static void ports_that_nothing_names_are_told(void **state)
