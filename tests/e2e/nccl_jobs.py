@@ -1,7 +1,6 @@
 """Large training jobs in small: what nothing passed over is taken for no channel of what is busy at the same ports, rings of stages for
 no rails, and a job for no part of the one before it on its hosts."""
 
-import functools
 import unittest
 
 import nccl_training
@@ -13,10 +12,7 @@ from nccl_training_worlds import VIEWS, all_of, cut
 MORE_VIEWS = {**VIEWS, "no tags": lambda jobs: cut(all_of(jobs), 96)}
 
 
-@functools.cache
-def seen(name, view):
-    jobs = {**JOBS, **SHARED}[name]()
-    return nccl_training.Seen(jobs, MORE_VIEWS[view](jobs))
+seen = nccl_training.seen_of({**JOBS, **SHARED}, MORE_VIEWS)
 
 
 def used(it, communicator):
@@ -26,10 +22,7 @@ def used(it, communicator):
 
 
 class Wrong(nccl_training.Wrong):
-    jobs, views = JOBS, VIEWS
-
-    def seen(self, name, view):
-        return seen(name, view)
+    jobs, views, seen = JOBS, VIEWS, staticmethod(seen)
 
 
 class Told(unittest.TestCase):

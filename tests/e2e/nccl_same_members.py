@@ -55,17 +55,11 @@ JOBS = {"%d hosts, %d channels, %d" % (hosts, channels, seed): functools.partial
 MORE_VIEWS = {**VIEWS, "lossy, no set-up": lambda jobs: lossy([frame for frame in all_of(jobs) if not is_set_up(frame)], 0.003)}
 
 
-@functools.cache
-def seen(name, view):
-    jobs = JOBS[name]()
-    return nccl_training.Seen(jobs, MORE_VIEWS[view](jobs))
+seen = nccl_training.seen_of(JOBS, MORE_VIEWS)
 
 
 class Wrong(nccl_training.Wrong):
-    jobs, views = JOBS, MORE_VIEWS
-
-    def seen(self, name, view):
-        return seen(name, view)
+    jobs, views, seen = JOBS, MORE_VIEWS, staticmethod(seen)
 
 
 class SameMembers(unittest.TestCase):

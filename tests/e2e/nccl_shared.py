@@ -3,7 +3,6 @@ ports at the same time; communicators of the same processes of which an operatio
 has one rank in each communicator; jobs before 2.12, whose clear-to-sends name nobody; and several queue pairs with holes, where
 messages have no numbers."""
 
-import functools
 import unittest
 
 import nccl_training
@@ -41,17 +40,11 @@ MORE_VIEWS = {
 }
 
 
-@functools.cache
-def seen(name, view):
-    jobs = JOBS[name]()
-    return nccl_training.Seen(jobs, MORE_VIEWS[view](jobs))
+seen = nccl_training.seen_of(JOBS, MORE_VIEWS)
 
 
 class Wrong(nccl_training.Wrong):
-    jobs, views = JOBS, MORE_VIEWS
-
-    def seen(self, name, view):
-        return seen(name, view)
+    jobs, views, seen = JOBS, MORE_VIEWS, staticmethod(seen)
 
     def test_an_operation_is_of_one_communicator(self):
         """Whole: its row begins and ends with it, or with what one of its channels had."""

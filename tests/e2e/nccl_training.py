@@ -83,10 +83,17 @@ class Seen:
                 yield from ((min(all_of), max(all_of)) for all_of in numbers.values() if all_of)
 
 
-@functools.cache
-def seen(name, view):
-    jobs = JOBS[name]()
-    return Seen(jobs, VIEWS[view](jobs))
+def seen_of(jobs, views):
+    """What is told of a view of jobs, by their names: each is looked at once."""
+    @functools.cache
+    def seen(name, view):
+        made = jobs[name]()
+        return Seen(made, views[view](made))
+
+    return seen
+
+
+seen = seen_of(JOBS, VIEWS)
 
 
 def has_name(row, what):
@@ -103,10 +110,7 @@ def is_right(row, group, what):
 
 class Wrong(unittest.TestCase):
     """Whatever is in view, nothing that is told is wrong."""
-    jobs, views = JOBS, VIEWS
-
-    def seen(self, name, view):
-        return seen(name, view)
+    jobs, views, seen = JOBS, VIEWS, staticmethod(seen)
 
     def each(self, check, views=None):
         for name in self.jobs:
