@@ -126,7 +126,7 @@ static void halves_nearly_in_step_are_told_apart_in_time(void **state)
 static void assert_not_taken_for_one_out_of_view(uint32_t first, uint32_t apart)
 {
 	struct wire wire = wire_open(16, SEED);
-	struct ft_flow *there, *other, *back;
+	struct ft_flow *there, *other = NULL, *back = NULL;
 
 	for (uint32_t psn = first; psn < first + 2000; psn++) {
 		there = wire_ask(&wire, (struct packet){ THERE, 20, 0, .psn = psn });
