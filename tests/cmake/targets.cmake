@@ -19,6 +19,15 @@ function(ft_profile target)
 	endif()
 endfunction()
 
+# What sanitizers tell of each place in the source is full of addresses: a program that may lie anywhere would correct them all
+# whenever it starts, and tests start it thousands of times.
+function(ft_fixed_place target)
+	get_target_property(type ${target} TYPE)
+	if(FT_SANITIZE AND type STREQUAL "EXECUTABLE")
+		target_link_options(${target} PRIVATE -no-pie)
+	endif()
+endfunction()
+
 # A line fetched to be written is then taken from other cores at once. x86 that cannot does nothing instead.
 check_c_compiler_flag(-mprfchw FT_PREFETCHES_TO_WRITE)
 
@@ -30,6 +39,7 @@ function(ft_flags target)
 		target_compile_options(${target} PRIVATE ${FT_SANITIZERS})
 		target_link_options(${target} PRIVATE ${FT_SANITIZERS})
 	endif()
+	ft_fixed_place(${target})
 	if(FT_FUZZ)
 		target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
 	endif()
