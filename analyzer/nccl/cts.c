@@ -198,34 +198,48 @@ static bool is_far_in_turn(const struct ft_nccl_moment *moment, const struct ft_
 }
 
 /* Numbers go up by as many as there are devices, with each PSN: one packet is a clear-to-send. */
-static bool is_in_turn(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
+static bool is_by_steps(const struct ft_nccl_lane *lane, uint64_t apart, uint64_t missed)
+{
+	return apart != 0 && apart <= (missed + 1) * lane->cts_step &&
+	       apart % lane->cts_step == 0 && apart / lane->cts_step + lane->refused > missed;
+}
+
+/* .. so the second one tells how many there are; behind a hole it may not, and is taken as it is. */
+static bool shows_step(struct ft_nccl_lane *lane, uint64_t apart, uint64_t missed)
+{
+	const uint64_t packets = missed + 1;
+	const bool is_step =
+		apart != 0 && apart % packets == 0 && apart / packets <= FT_NCCL_DEVICES_MAX;
+
+	if (is_step)
+		lane->cts_step = (uint8_t)(apart / packets);
+	return is_step || missed != 0;
+}
+
+static bool follows_last(const struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
 {
 	struct ft_nccl_lane *lane = moment->lane;
-	uint64_t step = ask->k - lane->cts_k;
-	uint64_t ahead = (uint64_t)ft_psn_distance(moment->seen->psn, lane->cts.next);
-	bool in_turn = true;
+	const uint64_t apart = ask->k - lane->cts_k;
+	const uint64_t missed = (uint64_t)ft_psn_distance(moment->seen->psn, lane->cts.next);
 
+	if (moment->turn == FT_NCCL_APART)
+		return is_far_in_turn(moment, ask);
+	if (!lane->asked)
+		return true;
+	if (lane->cts_step != 0)
+		return is_by_steps(lane, apart, missed);
+	return (missed != 0 && lane->refused != 0) || shows_step(lane, apart, missed);
+}
+
+static bool is_in_turn(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
+{
 	if (moment->turn == FT_NCCL_LATE || !ask->is_read)
 		return true;
-	if (moment->turn == FT_NCCL_APART)
-		in_turn = is_far_in_turn(moment, ask);
-	else if (lane->asked && lane->cts_step != 0)
-		in_turn = step != 0 && step <= (ahead + 1) * lane->cts_step &&
-			  step % lane->cts_step == 0 &&
-			  step / lane->cts_step + lane->refused > ahead;
-	else if (lane->asked && (ahead == 0 || lane->refused == 0)) {
-		bool is_step = step != 0 && step % (ahead + 1) == 0 &&
-			       step / (ahead + 1) <= FT_NCCL_DEVICES_MAX;
-
-		in_turn = is_step || ahead != 0;
-		if (is_step)
-			lane->cts_step = (uint8_t)(step / (ahead + 1));
-	}
-	if (in_turn) {
-		lane->cts_k = ask->k;
-		lane->refused = 0;
-	}
-	return in_turn;
+	if (!follows_last(moment, ask))
+		return false;
+	moment->lane->cts_k = ask->k;
+	moment->lane->refused = 0;
+	return true;
 }
 
 /*
