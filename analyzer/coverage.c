@@ -111,14 +111,12 @@ static bool hides_losses(const struct ft_covered *covered, char because[FT_COVER
 	return covered->masked || covered->crowded || covered->faint;
 }
 
-/* What was lost, as far as anything tells; false: nothing says that it was too much. */
-static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
+/* Requests and answers that are here show that others are not. */
+static bool lacks_too_much(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
 {
-	bool unknown = covered->share_seen < 0;
+	const bool unknown = covered->share_seen < 0;
 	struct ft_percent percent;
 
-	if (hides_losses(covered, because))
-		return true;
 	if (least_seen(covered) < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 unknown ? "up to %s %% of the RDMA frames that crossed may be missing "
@@ -136,7 +134,18 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 				   "how much else is"
 				 : "losses last longer than connections do: of what they took "
 				   "whole nothing tells");
-	else if (unknown && 1 - covered->crowd_share < covered->min_coverage)
+	else
+		return false;
+	return true;
+}
+
+/* They do not, but may not show it. */
+static bool may_lack_too_much(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
+{
+	const bool unknown = covered->share_seen < 0;
+	struct ft_percent percent;
+
+	if (unknown && 1 - covered->crowd_share < covered->min_coverage)
 		snprintf(because, FT_COVERAGE_TEXT,
 			 "up to %s %% of the RDMA frames that crossed may be missing: which "
 			 "answer is to which request is not told, and they do not add up",
@@ -164,6 +173,13 @@ static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVE
 	else
 		return false;
 	return true;
+}
+
+/* What was lost, as far as anything tells; false: nothing says that it was too much. */
+static bool lost_too_much(const struct ft_covered *covered, char because[FT_COVERAGE_TEXT])
+{
+	return hides_losses(covered, because) || lacks_too_much(covered, because) ||
+	       may_lack_too_much(covered, because);
 }
 
 /* Bytes of a name that are shown, whole characters of UTF-8. */
