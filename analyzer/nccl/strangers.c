@@ -17,8 +17,11 @@ struct key {
 
 void ft_nccl_strangers_free(struct ft_nccl_stranger_table *table)
 {
-	for (size_t i = 0; table->strangers != NULL && i < FT_NCCL_STRANGERS; i++)
-		ft_nccl_log_destroy(table->strangers[i].log);
+	const struct ft_nccl_stranger *stranger;
+	uint32_t at = 0;
+
+	while ((stranger = ft_nccl_stranger_logged(table, &at)) != NULL)
+		ft_nccl_log_destroy(stranger->log);
 	while (table->free != NULL) {
 		struct ft_nccl_log *next = table->free->free;
 
