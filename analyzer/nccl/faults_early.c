@@ -129,7 +129,7 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 	return was_its_own;
 }
 
-/* Clear-to-sends that nobody saw would have been acknowledged. */
+/* Clear-to-sends that nobody saw would have been acknowledged, as data was that another queue pair brought. */
 static bool may_have_missed(const struct ft_nccl_followed *followed)
 {
 	bool missed = followed->lacking != 0 || followed->trouble != 0 || !followed->has_newest;
@@ -140,6 +140,9 @@ static bool may_have_missed(const struct ft_nccl_followed *followed)
 		if (lane->asked)
 			missed = missed || !lane->cts_acked.known ||
 				 lane->cts_acked.psn != ft_psn_back(lane->cts.next, 1);
+		if (lane->carried)
+			missed = missed || ft_nccl_is_acknowledged(&lane->data_acked,
+								   lane->data.next, FT_NCCL_NEXT);
 	}
 	return missed;
 }
