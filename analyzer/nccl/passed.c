@@ -42,15 +42,15 @@ bool ft_nccl_passed_begin(struct ft_nccl_followed *followed, const struct ft_ncc
 	return true;
 }
 
-static void settle(struct ft_nccl_followed *followed, const struct way *way, uint32_t psn)
+static void settle(struct ft_nccl_followed *followed, const struct way *way, uint32_t psn,
+		   uint32_t count)
 {
-	const enum ft_nccl_turn turn = ft_nccl_psns_judge(way->psns, psn);
+	const struct ft_nccl_psn_range all = { psn, count },
+				       range = ft_nccl_psns_remembered(way->psns, &all);
+	const uint32_t late = ft_nccl_psns_fill(way->psns, &range);
 
-	if (turn == FT_NCCL_LATE)
-		followed->lacking_before -=
-			(uint64_t)(int64_t)ft_nccl_psns_take(way->psns, psn, turn);
-	else if (turn == FT_NCCL_AGAIN && ft_psn_distance(psn, way->psns->origin) >= 0)
-		(*way->again)++;
+	followed->lacking_before -= late;
+	*way->again += range.count - late;
 }
 
 void ft_nccl_passed_settle(struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
@@ -58,8 +58,7 @@ void ft_nccl_passed_settle(struct ft_nccl_followed *followed, const struct ft_nc
 {
 	const struct way way = way_of(followed, end);
 
-	for (uint32_t i = 0; i < logged->run; i++)
-		settle(followed, &way, ft_psn_add(logged->seen.psn, i));
+	settle(followed, &way, logged->seen.psn, logged->run);
 }
 
 void ft_nccl_passed_settle_cleared(struct ft_nccl_followed *followed, const struct ft_nccl_end *end,
@@ -67,15 +66,21 @@ void ft_nccl_passed_settle_cleared(struct ft_nccl_followed *followed, const stru
 {
 	const struct way way = way_of(followed, end);
 	const struct ft_nccl_psns *cleared = &log->history.psns;
-	uint32_t psn = way.psns->origin;
+	const struct ft_nccl_psn_range most = { ft_psn_back(cleared->next, FT_NCCL_PSN_WINDOW),
+						FT_NCCL_PSN_WINDOW },
+				       all = ft_nccl_psns_remembered(cleared, &most);
+	uint32_t from = all.psn;
 
-	if (!cleared->known || ft_psn_distance(cleared->origin, psn) > 0)
-		psn = cleared->origin;
-	for (; cleared->known && ft_psn_distance(cleared->next, psn) > 0;
-	     psn = ft_psn_add(psn, 1)) {
-		if (ft_nccl_psns_judge(cleared, psn) == FT_NCCL_AGAIN)
-			settle(followed, &way, psn);
+	for (uint8_t i = 0; i < cleared->hole_count; i++) {
+		const struct ft_nccl_psn_range *hole = &cleared->holes[i];
+		const int32_t seen = ft_psn_distance(hole->psn, from);
+
+		if (seen > 0)
+			settle(followed, &way, from, (uint32_t)seen);
+		if (seen + (int32_t)hole->count > 0)
+			from = ft_psn_add(hole->psn, hole->count);
 	}
+	settle(followed, &way, from, ft_psn_since(cleared->next, from));
 }
 
 bool ft_nccl_passed_repeats(struct ft_nccl_followed *followed, const struct ft_nccl_psns *psns,

@@ -64,22 +64,64 @@ static void add_hole(struct ft_nccl_psns *psns, uint8_t at, uint32_t psn, uint32
 	psns->hole_count++;
 }
 
-static void fill(struct ft_nccl_psns *psns, uint32_t psn)
+/* So many packets of the hole were seen, behind the first `before` of it. */
+static void narrow(struct ft_nccl_psns *psns, uint8_t at, uint32_t before, uint32_t count)
 {
-	uint8_t at = hole_of(psns, psn);
-	uint32_t from = psns->holes[at].psn;
-	uint32_t before = ft_psn_since(psn, from);
-	uint32_t after = psns->holes[at].count - before - 1;
+	const uint32_t behind = ft_psn_add(psns->holes[at].psn, before + count);
+	const uint32_t after = psns->holes[at].count - before - count;
 
 	if (before == 0 && after == 0) {
 		remove_hole(psns, at);
 	} else if (before == 0) {
-		psns->holes[at].psn = ft_psn_add(psn, 1);
+		psns->holes[at].psn = behind;
 		psns->holes[at].count = after;
 	} else {
 		psns->holes[at].count = before;
-		add_hole(psns, (uint8_t)(at + 1), ft_psn_add(psn, 1), after);
+		add_hole(psns, (uint8_t)(at + 1), behind, after);
 	}
+}
+
+static void fill(struct ft_nccl_psns *psns, uint32_t psn)
+{
+	const uint8_t at = hole_of(psns, psn);
+
+	narrow(psns, at, ft_psn_since(psn, psns->holes[at].psn), 1);
+}
+
+struct ft_nccl_psn_range ft_nccl_psns_remembered(const struct ft_nccl_psns *psns,
+						 const struct ft_nccl_psn_range *range)
+{
+	const uint32_t since = ft_psn_since(psns->next, psns->origin);
+	const uint32_t first =
+		ft_psn_back(psns->next, since < FT_NCCL_PSN_WINDOW ? since : FT_NCCL_PSN_WINDOW);
+	const int32_t before = ft_psn_distance(first, range->psn);
+	const uint32_t from = before > 0 ? first : range->psn;
+	const int32_t room = ft_psn_distance(psns->next, from);
+	int32_t left = (int32_t)range->count - (before > 0 ? before : 0);
+
+	if (left > room)
+		left = room;
+	return (struct ft_nccl_psn_range){ from, left > 0 ? (uint32_t)left : 0 };
+}
+
+uint32_t ft_nccl_psns_fill(struct ft_nccl_psns *psns, const struct ft_nccl_psn_range *range)
+{
+	uint32_t filled = 0;
+
+	for (uint8_t at = psns->hole_count; at-- > 0;) {
+		const struct ft_nccl_psn_range *hole = &psns->holes[at];
+		const int32_t into = ft_psn_distance(range->psn, hole->psn);
+		const int32_t before = into > 0 ? into : 0;
+		int32_t end = into + (int32_t)range->count;
+
+		if (end > (int32_t)hole->count)
+			end = (int32_t)hole->count;
+		if (end <= before)
+			continue;
+		filled += (uint32_t)(end - before);
+		narrow(psns, at, (uint32_t)before, (uint32_t)(end - before));
+	}
+	return filled;
 }
 
 int32_t ft_nccl_psns_take(struct ft_nccl_psns *psns, uint32_t psn, enum ft_nccl_turn turn)

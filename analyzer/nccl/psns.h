@@ -11,14 +11,18 @@
  */
 enum { FT_NCCL_HOLES = 32, FT_NCCL_PSN_WINDOW = 1 << 16 };
 
+/* Packets in a row. */
+struct ft_nccl_psn_range {
+	uint32_t psn, count;
+};
+
 struct ft_nccl_psns {
 	uint32_t next; /* behind the newest seen */
 	bool known;    /* `next` is */
 	uint8_t hole_count;
 	uint32_t origin; /* the first one that was seen */
-	struct {
-		uint32_t psn, count;
-	} holes[FT_NCCL_HOLES]; /* oldest first; whatever from `hole_count` on */
+	/* oldest first; whatever from `hole_count` on */
+	struct ft_nccl_psn_range holes[FT_NCCL_HOLES];
 };
 
 enum ft_nccl_turn {
@@ -47,6 +51,13 @@ enum ft_nccl_turn ft_nccl_psns_judge(const struct ft_nccl_psns *psns, uint32_t p
 
 /* It was seen. Returns how many fewer (or, negative, more) packets are missing than before. */
 int32_t ft_nccl_psns_take(struct ft_nccl_psns *psns, uint32_t psn, enum ft_nccl_turn turn);
+
+/* Of those in `range` the ones that are remembered: seen before, or late; none of before the window. */
+struct ft_nccl_psn_range ft_nccl_psns_remembered(const struct ft_nccl_psns *psns,
+						 const struct ft_nccl_psn_range *range);
+
+/* They were seen, all of which are remembered. Returns how many fewer packets are missing than before. */
+uint32_t ft_nccl_psns_fill(struct ft_nccl_psns *psns, const struct ft_nccl_psn_range *range);
 
 /* One of before `origin` was seen: that is the first now. Returns how many are missing between the two. */
 uint32_t ft_nccl_psns_precede(struct ft_nccl_psns *psns, uint32_t psn);

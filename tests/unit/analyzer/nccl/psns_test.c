@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "history.h"
+#include "psns.h"
 #include "source_port.h"
 
 /* Which packet sequence numbers of a direction were seen. */
@@ -71,81 +71,77 @@ static void the_newest_holes_are_remembered(void **state)
 	take(&psns, 2 * FT_NCCL_HOLES + 1, FT_NCCL_LATE);
 }
 
-static bool repeats(struct ft_nccl_history *history, uint32_t psn)
-{
-	const uint64_t before = history->again;
-
-	ft_nccl_history_take(history, psn);
-	return history->again != before;
-}
-
-static void what_the_first_overtook_is_no_repetition(void **state)
-{
-	struct ft_nccl_history history = { 0 };
-
-	(void)state;
-	assert_false(repeats(&history, 100));
-	assert_false(repeats(&history, 101));
-	assert_false(repeats(&history, 99));
-	assert_true(repeats(&history, 99));
-	assert_false(repeats(&history, 36));
-	assert_true(repeats(&history, 36));
-	assert_false(repeats(&history, 35));
-	assert_true(repeats(&history, 35));
-	assert_false(repeats(&history, 40));
-	assert_true(repeats(&history, 40));
-	assert_true(repeats(&history, 100));
-	assert_true(repeats(&history, 101));
-}
-
-static void another_sequence_has_a_first_one_of_its_own(void **state)
-{
-	struct ft_nccl_history history = { 0 };
-
-	(void)state;
-	assert_false(repeats(&history, 100));
-	assert_false(repeats(&history, 99));
-	assert_false(repeats(&history, 200 + FT_NCCL_PSN_WINDOW));
-	assert_false(repeats(&history, 199 + FT_NCCL_PSN_WINDOW));
-	assert_true(repeats(&history, 200 + FT_NCCL_PSN_WINDOW));
-	assert_int_equal(history.missing, 0);
-}
-
-static void what_lies_behind_an_earlier_first_one_is_missing(void **state)
-{
-	struct ft_nccl_history history = { 0 };
-
-	(void)state;
-	ft_nccl_history_take_run(&history, 2, 3);
-	assert_int_equal(history.missing, 0);
-	ft_nccl_history_take(&history, 0xfffffe);
-	assert_int_equal(history.missing, 3);
-	ft_nccl_history_take(&history, 0);
-	assert_int_equal(history.missing, 2);
-	ft_nccl_history_take(&history, 7);
-	assert_int_equal(history.missing, 4);
-}
-
-/* Seen: 10, 12, 15, 16, 20; what is missing up to a PSN that is counted elsewhere. */
-static void what_comes_from_an_end_on_is_forgotten(void **state)
+/* Seen: 10, 12, 15, 16, 20. */
+static struct ft_nccl_psns with_holes(void)
 {
 	static const uint32_t seen[] = { 10, 12, 15, 16, 20 };
+	struct ft_nccl_psns psns = { 0 };
+
+	for (unsigned i = 0; i < sizeof seen / sizeof seen[0]; i++)
+		ft_nccl_psns_take(&psns, seen[i], ft_nccl_psns_judge(&psns, seen[i]));
+	return psns;
+}
+
+static void what_is_remembered_lies_between_the_first_and_the_newest(void **state)
+{
 	static const struct {
-		uint32_t end;
-		uint64_t missing;
-	} rows[] = { { 25, 10 }, { 21, 6 }, { 20, 6 }, { 19, 5 },     { 17, 3 },
-		     { 15, 3 },  { 14, 2 }, { 13, 1 }, { 12, 1 },     { 11, 0 },
-		     { 10, 0 },  { 9, 0 },  { 0, 0 },  { 0xfffff, 0 } };
+		struct ft_nccl_psn_range all, remembered;
+	} rows[] = {
+		{ { 10, 11 }, { 10, 11 } },        { { 0, 100 }, { 10, 11 } },
+		{ { 12, 3 }, { 12, 3 } },          { { 18, 100 }, { 18, 3 } },
+		{ { 5, 5 }, { 10, 0 } },           { { 5, 6 }, { 10, 1 } },
+		{ { 21, 5 }, { 21, 0 } },          { { 30, 5 }, { 30, 0 } },
+		{ { 0xffff00, 300 }, { 10, 11 } }, { { 13, 0 }, { 13, 0 } },
+	};
+	const struct ft_nccl_psns psns = with_holes(), none = { 0 };
 
 	(void)state;
 	for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		struct ft_nccl_history history = { 0 };
+		const struct ft_nccl_psn_range told = ft_nccl_psns_remembered(&psns, &rows[i].all);
 
-		for (unsigned j = 0; j < sizeof seen / sizeof seen[0]; j++)
-			ft_nccl_history_take(&history, seen[j]);
-		ft_nccl_history_end(&history, rows[i].end);
-		assert_int_equal(history.missing, rows[i].missing);
-		assert_int_equal(history.psns.next, rows[i].end);
+		assert_int_equal(told.count, rows[i].remembered.count);
+		if (told.count != 0)
+			assert_int_equal(told.psn, rows[i].remembered.psn);
+		assert_int_equal(ft_nccl_psns_remembered(&none, &rows[i].all).count, 0);
+	}
+}
+
+static void what_is_remembered_is_no_older_than_the_window(void **state)
+{
+	const struct ft_nccl_psn_range all = { 5, 3 * FT_NCCL_PSN_WINDOW };
+	struct ft_nccl_psns psns = { 0 };
+	struct ft_nccl_psn_range told;
+
+	(void)state;
+	take(&psns, 5, FT_NCCL_NEXT);
+	take(&psns, FT_NCCL_PSN_WINDOW, FT_NCCL_AHEAD);
+	take(&psns, 2 * FT_NCCL_PSN_WINDOW - 1, FT_NCCL_AHEAD);
+	told = ft_nccl_psns_remembered(&psns, &all);
+	assert_int_equal(told.psn, FT_NCCL_PSN_WINDOW);
+	assert_int_equal(told.count, FT_NCCL_PSN_WINDOW);
+}
+
+/* Each that there is of the PSNs 10 to 20: as if its packets were taken one by one. */
+static void ranges_fill_what_their_packets_would(void **state)
+{
+	(void)state;
+	for (uint32_t from = 10; from <= 20; from++) {
+		for (uint32_t count = 0; from + count <= 21; count++) {
+			const struct ft_nccl_psn_range range = { from, count };
+			struct ft_nccl_psns at_once = with_holes(), one_by_one = with_holes();
+			uint32_t filled = 0;
+
+			for (uint32_t psn = from; psn < from + count; psn++) {
+				if (ft_nccl_psns_judge(&one_by_one, psn) != FT_NCCL_LATE)
+					continue;
+				ft_nccl_psns_take(&one_by_one, psn, FT_NCCL_LATE);
+				filled++;
+			}
+			assert_int_equal(ft_nccl_psns_fill(&at_once, &range), filled);
+			for (uint32_t psn = 10; psn <= 21; psn++)
+				assert_int_equal(ft_nccl_psns_judge(&at_once, psn),
+						 ft_nccl_psns_judge(&one_by_one, psn));
+		}
 	}
 }
 
@@ -178,10 +174,9 @@ int main(void)
 		cmocka_unit_test(numbers_wrap),
 		cmocka_unit_test(a_hole_is_filled_in_any_order),
 		cmocka_unit_test(the_newest_holes_are_remembered),
-		cmocka_unit_test(what_the_first_overtook_is_no_repetition),
-		cmocka_unit_test(another_sequence_has_a_first_one_of_its_own),
-		cmocka_unit_test(what_lies_behind_an_earlier_first_one_is_missing),
-		cmocka_unit_test(what_comes_from_an_end_on_is_forgotten),
+		cmocka_unit_test(what_is_remembered_lies_between_the_first_and_the_newest),
+		cmocka_unit_test(what_is_remembered_is_no_older_than_the_window),
+		cmocka_unit_test(ranges_fill_what_their_packets_would),
 		cmocka_unit_test(far_away_is_another_sequence),
 		cmocka_unit_test(ports_are_those_of_linux),
 	};
