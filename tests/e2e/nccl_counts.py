@@ -3,12 +3,11 @@ clear-to-sends, packets that are missing or were sent again, and how many queue 
 
 import collections
 import random
-import struct
 
 import nccl
 from harness import main
 from nccl import document, is_roce, opcode
-from nccl_rows import HEAVY, bursts, destination, lossy, middle, psn_of, sliced, without_set_up
+from nccl_rows import HEAVY, bursts, destination, late, lossy, middle, psn_of, sliced, without_set_up
 from pcapfile import read_pcap
 
 
@@ -27,21 +26,13 @@ def swapped(kept, chance):
     return kept
 
 
-def late(kept, chance):
-    """Each frame up to 50 microseconds later."""
-    stamps = [struct.unpack_from("<II", record) for _, record in kept]
-    digits = 9 if any(fraction >= 10 ** 6 for _, fraction in stamps) else 6
-    moved = [seconds * 10 ** digits + fraction + chance.uniform(0, 50 * 10 ** (digits - 6)) for seconds, fraction in stamps]
-    return [one for _, one in sorted(zip(moved, kept), key=lambda pair: pair[0])]
-
-
 # name: what is done one after the other
 WAYS = {
-    "lossy": (lossy(0.1),), "hardly anything": (lossy(0.3),), "bursts": (bursts(10),), "long bursts": (bursts(50),), "late": (late,),
-    "swapped": (swapped,), "middle lossy": (middle(0.4), lossy(0.2)), "middle late": (middle(0.25), late),
-    "no set-up, lossy": (without_set_up, lossy(0.2)), "no set-up, late": (without_set_up, late), "lossy late": (lossy(0.05), late),
+    "lossy": (lossy(0.1),), "hardly anything": (lossy(0.3),), "bursts": (bursts(10),), "long bursts": (bursts(50),), "late": (late(50),),
+    "swapped": (swapped,), "middle lossy": (middle(0.4), lossy(0.2)), "middle late": (middle(0.25), late(50)),
+    "no set-up, lossy": (without_set_up, lossy(0.2)), "no set-up, late": (without_set_up, late(50)), "lossy late": (lossy(0.05), late(50)),
     "sliced lossy": (sliced(128), lossy(0.1)), "one way": (one_way,), "one way lossy": (one_way, lossy(0.1)),
-    "all": (middle(0.2), sliced(160), lossy(0.1), late),
+    "all": (middle(0.2), sliced(160), lossy(0.1), late(50)),
 }
 
 

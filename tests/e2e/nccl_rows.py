@@ -87,10 +87,12 @@ def sliced(size):
 
 def late(microseconds):
     """Each frame up to so much later, so that they overtake each other."""
-    def moved(record, chance):
-        seconds, fraction = struct.unpack_from("<II", record)
-        return seconds * 1000000 + fraction + chance.uniform(0, microseconds)
-    return lambda kept, chance: [one for _, one in sorted(((moved(one[1], chance), one) for one in kept), key=lambda pair: pair[0])]
+    def way(kept, chance):
+        stamps = [struct.unpack_from("<II", record) for _, record in kept]
+        digits = 9 if any(fraction >= 10 ** 6 for _, fraction in stamps) else 6
+        moved = [seconds * 10 ** digits + fraction + chance.uniform(0, microseconds * 10 ** (digits - 6)) for seconds, fraction in stamps]
+        return [one for _, one in sorted(zip(moved, kept), key=lambda pair: pair[0])]
+    return way
 
 
 # name: what is done one after the other
