@@ -94,6 +94,8 @@ static void go_on_with(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	    !transfer->undecided)
 		ft_nccl_fault_early(moment, transfer);
 	ft_nccl_data_count(moment, transfer);
+	if (moment->lane->stray_count != 0 && !ft_nccl_is_doubted(transfer))
+		ft_nccl_stray_gather(moment, transfer);
 	if (ft_nccl_has_immediate(moment->seen->opcode))
 		ft_nccl_data_end(moment, transfer);
 }

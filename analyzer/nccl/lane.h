@@ -24,6 +24,16 @@ struct ft_nccl_strides {
 	uint64_t step; /* all are multiples of it apart; 0: there was one */
 };
 
+/* Packets in a row that have no message, behind the first of their write: see stray.h. */
+struct ft_nccl_stray_run {
+	uint32_t psn, count;
+	uint32_t immdt;        /* that the last of them has .. */
+	uint64_t imm_frame;    /* .. in this frame; 0: none */
+	uint64_t frame, ts_ns; /* of the one that came first */
+};
+
+enum { FT_NCCL_STRAY_RUNS = 4 };
+
 /* A pair of queue pairs; its number is its position in the connection's lists. */
 struct ft_nccl_lane {
 	struct ft_nccl_acked data_acked, cts_acked;
@@ -48,10 +58,11 @@ struct ft_nccl_lane {
 	/* unless `exact` is set, by so much at most; none is more than FT_NCCL_SLACK_MOST */
 	uint32_t slack;
 	uint64_t begun_frame; /* of the last message here; 0: a hole came since */
-	/* packets of a message whose first was missed: how many, the first, and where the hole before it began */
+	/* packets in sequence of a message whose first was missed: how many, the first, and where the hole before it began */
 	uint32_t orphans, orphan_from, orphan_hole;
-	bool orphan_exact; /* `exact` was set before them */
-	uint64_t orphan_frame, orphan_ts_ns;
+	bool orphan_exact;                                   /* `exact` was set before them */
+	struct ft_nccl_stray_run strays[FT_NCCL_STRAY_RUNS]; /* those and others; oldest first */
+	uint8_t stray_count;
 	/* a write out of sequence that nobody asked for: the next packet tells which of both is right */
 	bool has_odd;
 	/* one before its clear-to-send: see faults.h */

@@ -3,6 +3,7 @@
 #include "answer.h"
 #include "replay.h"
 #include "split.h"
+#include "stray.h"
 #include "written.h"
 
 /* Whether the PSN lies within what is known of a share. */
@@ -156,25 +157,27 @@ static struct ft_nccl_transfer *find_asking(const struct ft_nccl_moment *moment,
 	return found;
 }
 
-/* Packets that came ahead of their first one are the message's now. */
-static void adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
-		  struct ft_nccl_share *share)
+/* The newest packet on the lane is the message's, though its first came behind it: it is under way. */
+static void go_under_way(const struct ft_nccl_moment *moment,
+			 const struct ft_nccl_transfer *transfer, bool is_sure)
 {
 	struct ft_nccl_lane *lane = moment->lane;
-	struct ft_nccl_message *message = &transfer->message;
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	const uint32_t newest = ft_psn_back(lane->data.next, 1);
 
-	if (lane->orphans == 0 || !is_within(share, lane->orphan_from))
+	if (!is_within(share, newest))
 		return;
-	share->packets += lane->orphans;
-	message->packets += lane->orphans;
-	ft_nccl_message_reach(message, lane->orphan_frame, lane->orphan_ts_ns);
 	lane->orphans = 0;
-	lane->open = lane->writing = true;
+	lane->open = !share->ended;
+	lane->writing = newest != share->to;
 	lane->write_end = share->to;
+	lane->at = transfer->message.k;
+	if (!is_sure)
+		return;
 	lane->exact = true;
 	lane->slack = 0;
-	lane->at = message->k;
-	lane->next = message->k + 1;
+	lane->next = lane->at + 1;
 }
 
 /* It may be sent again, and have passed before. */
@@ -190,16 +193,14 @@ static bool may_be_copy(const struct ft_nccl_moment *moment)
 static void take_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
 		       uint8_t request, bool is_sure)
 {
-	struct ft_nccl_share *share =
-		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
-
-	share->to = ft_nccl_write_end(moment->followed, moment->seen);
+	ft_nccl_ring_shares(&moment->followed->ring, transfer)[moment->lane_index].to =
+		ft_nccl_write_end(moment->followed, moment->seen);
 	ft_nccl_data_write(moment, transfer, request);
 	ft_nccl_data_count(moment, transfer);
 	transfer->doubtful = transfer->doubtful || may_be_copy(moment);
 	transfer->adrift = transfer->adrift || !is_sure;
-	if (is_sure)
-		adopt(moment, transfer, share);
+	ft_nccl_stray_gather(moment, transfer);
+	go_under_way(moment, transfer, is_sure);
 	if (ft_nccl_has_immediate(moment->seen->opcode))
 		ft_nccl_data_end(moment, transfer);
 }
@@ -265,13 +266,15 @@ void ft_nccl_late_see(struct ft_nccl_moment *moment)
 		ft_nccl_ring_shares(&moment->followed->ring, transfer)[moment->lane_index].to =
 			seen->psn;
 	}
-	if (transfer == NULL) {
-		if (ft_nccl_begins(seen->opcode) && (before == NULL || !go_on(moment, before)))
-			begin(moment);
+	if (transfer == NULL && !ft_nccl_begins(seen->opcode))
+		ft_nccl_stray_see_late(moment);
+	else if (transfer == NULL && (before == NULL || !go_on(moment, before)))
+		begin(moment);
+	if (transfer == NULL)
 		return;
-	}
 	take_beginning(moment, transfer);
 	ft_nccl_data_count(moment, transfer);
+	ft_nccl_stray_gather(moment, transfer);
 	transfer->doubtful = transfer->doubtful || may_be_copy(moment);
 	if (ft_nccl_is_bare_end(seen))
 		transfer->bare = true;

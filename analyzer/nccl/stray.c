@@ -1,8 +1,112 @@
 #include "stray.h"
 
+#include <string.h>
+
 #include "split.h"
 #include "under_way.h"
 #include "written.h"
+
+static void forget(struct ft_nccl_lane *lane, uint8_t at)
+{
+	lane->stray_count--;
+	memmove(&lane->strays[at], &lane->strays[at + 1],
+		(size_t)(lane->stray_count - at) * sizeof lane->strays[0]);
+}
+
+/* The run that it goes on behind, or in front of; a new one. */
+static struct ft_nccl_stray_run *run_of(struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_stray_run *run;
+
+	for (uint8_t i = 0; i < lane->stray_count; i++) {
+		run = &lane->strays[i];
+		if (run->psn == ft_psn_add(seen->psn, 1)) {
+			run->psn = seen->psn;
+			return run;
+		}
+		if (ft_psn_add(run->psn, run->count) == seen->psn && run->imm_frame == 0)
+			return run;
+	}
+	if (lane->stray_count == FT_NCCL_STRAY_RUNS)
+		forget(lane, 0);
+	run = &lane->strays[lane->stray_count++];
+	*run = (struct ft_nccl_stray_run){
+		.psn = seen->psn,
+		.frame = seen->frame,
+		.ts_ns = seen->ts_ns,
+	};
+	return run;
+}
+
+static void remember(struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen, bool is_end)
+{
+	struct ft_nccl_stray_run *run = run_of(lane, seen);
+
+	run->count++;
+	if (!is_end)
+		return;
+	run->immdt = seen->immdt;
+	run->imm_frame = seen->frame;
+}
+
+void ft_nccl_stray_see_late(const struct ft_nccl_moment *moment)
+{
+	remember(moment->lane, moment->seen, ft_nccl_has_immediate(moment->seen->opcode));
+}
+
+/* As if it had just come. */
+static void end(const struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+		const struct ft_nccl_stray_run *run)
+{
+	struct ft_nccl_moment past = *moment;
+	struct ft_nccl_seen last = *moment->seen;
+
+	past.turn = FT_NCCL_LATE;
+	past.seen = &last;
+	last.opcode = 0x09;
+	last.psn = ft_psn_add(run->psn, run->count - 1);
+	last.immdt = run->immdt;
+	last.frame = run->imm_frame;
+	ft_nccl_data_end(&past, transfer);
+}
+
+static void take(const struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+		 const struct ft_nccl_stray_run *run)
+{
+	ft_nccl_ring_shares(&moment->followed->ring, transfer)[moment->lane_index].packets +=
+		run->count;
+	transfer->message.packets += run->count;
+	ft_nccl_message_reach(&transfer->message, run->frame, run->ts_ns);
+}
+
+/* Packets do not come so much later: its PSN may be of another message by now. */
+static bool is_past(const struct ft_nccl_lane *lane, const struct ft_nccl_stray_run *run)
+{
+	return ft_psn_since(lane->data.next, run->psn) > FT_NCCL_PSN_WINDOW;
+}
+
+void ft_nccl_stray_gather(const struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	struct ft_nccl_stray_run last = { .imm_frame = 0 };
+
+	for (uint8_t i = lane->stray_count; i-- > 0;) {
+		const struct ft_nccl_stray_run run = lane->strays[i];
+		const bool is_within = ft_psn_distance(run.psn, share->from) >= 0 &&
+				       ft_psn_distance(share->to, run.psn) >= 0;
+
+		if (is_within || is_past(lane, &run))
+			forget(lane, i);
+		if (!is_within)
+			continue;
+		take(moment, transfer, &run);
+		last = run.imm_frame != 0 ? run : last;
+	}
+	if (last.imm_frame != 0 && !share->ended)
+		end(moment, transfer, &last);
+}
 
 void ft_nccl_stray_see(struct ft_nccl_moment *moment)
 {
@@ -13,11 +117,10 @@ void ft_nccl_stray_see(struct ft_nccl_moment *moment)
 		lane->orphan_from = moment->seen->psn;
 		lane->orphan_hole = lane->data.known ? lane->data.next : moment->seen->psn;
 		lane->orphan_exact = lane->exact;
-		lane->orphan_frame = moment->seen->frame;
-		lane->orphan_ts_ns = moment->seen->ts_ns;
 	}
 	lane->orphans++;
 	lane->exact = lane->counted = false;
+	remember(lane, moment->seen, false);
 }
 
 /* The PSN that the next message must begin with; the message before may lack its end. */
@@ -68,13 +171,25 @@ void ft_nccl_stray_adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer 
 
 	share->begun = is_whole && lane->orphan_hole != lane->orphan_from;
 	share->from = share->begun ? beginning(moment) : lane->orphan_from;
-	share->packets += lane->orphans;
-	message->packets += lane->orphans;
+	share->to = moment->seen->psn;
 	if (message->first_frame == 0)
 		moment->followed->model.messages++;
-	ft_nccl_message_reach(message, lane->orphan_frame, lane->orphan_ts_ns);
 	ft_nccl_message_reach(message, moment->seen->frame, moment->seen->ts_ns);
+	ft_nccl_stray_gather(moment, transfer);
 	lane->orphans = 0;
+}
+
+/* .. but with which immediate, if their first comes yet. */
+static void note_end(struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
+{
+	for (uint8_t i = 0; i < lane->stray_count; i++) {
+		struct ft_nccl_stray_run *run = &lane->strays[i];
+
+		if (ft_psn_add(run->psn, run->count - 1) != seen->psn)
+			continue;
+		run->immdt = seen->immdt;
+		run->imm_frame = seen->frame;
+	}
 }
 
 /* Of which message they are is not known: of the one before, or that one's end was missed. */
@@ -94,6 +209,7 @@ void ft_nccl_stray_end(struct ft_nccl_moment *moment)
 	transfer = ft_nccl_ring_find(&moment->followed->ring, answer.k);
 	if (!answer.sure && transfer != NULL &&
 	    (transfer->has_cts || ft_nccl_is_under_way(moment, transfer))) {
+		note_end(moment->lane, moment->seen);
 		let_go(moment->lane);
 		return;
 	}

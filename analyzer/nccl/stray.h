@@ -10,6 +10,15 @@
 /* One more such packet. */
 void ft_nccl_stray_see(struct ft_nccl_moment *moment);
 
+/* Likewise, but others came before it that are of behind it. */
+void ft_nccl_stray_see_late(const struct ft_nccl_moment *moment);
+
+/*
+ * What is known of a message by now reaches over such packets: they are its own, and with an immediate among them it has ended
+ * on the lane.
+ */
+void ft_nccl_stray_gather(const struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer);
+
 /* The immediate came, in the last packet or, `bare`, behind it: whether the packets are the lane's next message. */
 bool ft_nccl_stray_is_next(const struct ft_nccl_moment *moment, bool bare);
 

@@ -156,6 +156,29 @@ class Rows(nccl.WithTruths):
         self.assertGreater(len(rows), 1000)
         self.assertLessEqual(len(mixed), len(rows) / 500, mixed)
 
+    def seen(self, view):
+        """Frames of each message's data, first copies."""
+        passed, frames = set(), collections.defaultdict(list)
+        for frame, number in enumerate(view.numbers[1:], 1):
+            record = view.true.records[number - 1]
+            packet = is_roce(record) and 6 <= opcode(record) <= 0x0b and (destination(record), psn_of(record))
+            if packet in view.true.of_psn and packet not in passed:
+                passed.add(packet)
+                frames[view.true.of_psn[packet]].append(frame)
+        return frames
+
+    def test_packets_are_those_that_passed(self):
+        """In whichever order, where messages have one request and one queue pair: so are the first and the last frame."""
+        rows, frames = [], {}
+        for view, row, place in self.of_one("k", "first_frame"):
+            if view.true.messages[place]["n"] == 1 and view.true.lanes[place[0]] == {0}:
+                if view.name not in frames:
+                    frames[view.name] = self.seen(view)
+                mine = frames[view.name][place]
+                rows.append((view.name, row, [row["packets"], row["first_frame"], row["last_frame"]], [len(mine), mine[0], mine[-1]]))
+        self.assertGreater(len(rows), 1000)
+        self.assertEqual([one for one in rows if one[2] != one[3]], [])
+
     def test_lengths_are_what_was_sent(self):
         """Of a message whose clear-to-send was seen."""
         lengths = [(view.name, row, request["written_bytes"], size)

@@ -54,6 +54,13 @@ static void packets_of_messages_in_other_orders_are_theirs(void **state)
 		{ "?a?b?c?d a0a1a2 c0c1c2 b0b1b2 d0d1d2", { 0 } },
 		{ "?a?b?c?d a0a1a2 d0d1d2 c0c1c2 b0b1b2", { 0 } },
 		{ "?a?b?c?d a0a1a2 c0c1b0 b1b2c2 d0d1d2", { 0 } },
+		/* behind a hole of their own, or ends first */
+		{ "?a?b?c?d a0a1a2 b2b1b0 c0c1c2 d0d1d2", { 0 } },
+		{ "?a?b?c?d a0a1a2 b1c0b0 b2c1c2 d0d1d2", { 0 } },
+		{ "?a?b?c?d a0a1a2 c1b0b1 b2c2c0 d0d1d2", { 0 } },
+		{ "?a?b?c?d a0a1a2 b0b1b2 d2c1d1 c2c0d0", { 0 } },
+		{ "?a?b?c?d a0a1a2 b0d0c1 b1c0c2 b2d1d2", { 0 } },
+		{ "?a?b?c?d a2b2c2 d2a1b1 c1d1a0 b0c0d0", { 0 } },
 		/* asked for one by one */
 		{ "?a a0a2a1 ?b b1b0b2 ?c c0c2c1 ?d d0d1d2", { 0 } },
 		/* some never come */
