@@ -195,7 +195,7 @@ static bool begin(struct ft_nccl_moment *moment)
 		return false;
 	if (answer.odd)
 		ft_nccl_loosen(moment->lane, FT_NCCL_SLACK_MOST);
-	if (!is_stray && ft_nccl_stray_pass_end(moment->lane, &answer))
+	if (!is_stray && ft_nccl_stray_pass_end(moment, &answer))
 		return true;
 	if (is_stray) {
 		answer.k = moment->lane->next;

@@ -12,9 +12,12 @@ struct ft_nccl_counted {
 	uint32_t psn, msn;
 };
 
-/* Messages that were kept, with data: of a number, and of none; and those of both that ended. See tally.h. */
+/*
+ * Messages that were kept, with data: of a number, and of none; those of both that ended; and such as are not listed, as their first
+ * packet was missed. See tally.h.
+ */
 struct ft_nccl_tally {
-	uint64_t numbered, others, ended;
+	uint64_t numbered, others, ended, unlisted;
 };
 
 /* Numbers of messages that one lane had a part of: if others take turns with it, they are as far apart as there are. */
@@ -30,6 +33,7 @@ struct ft_nccl_stray_run {
 	uint32_t immdt;        /* that the last of them has .. */
 	uint64_t imm_frame;    /* .. in this frame; 0: none */
 	uint64_t frame, ts_ns; /* of the one that came first */
+	bool tallied;          /* as a message that is not listed */
 };
 
 enum { FT_NCCL_STRAY_RUNS = 4 };
@@ -63,6 +67,7 @@ struct ft_nccl_lane {
 	bool orphan_exact;                                   /* `exact` was set before them */
 	struct ft_nccl_stray_run strays[FT_NCCL_STRAY_RUNS]; /* those and others; oldest first */
 	uint8_t stray_count;
+	uint32_t tallied; /* messages of runs that are not remembered any more */
 	/* a write out of sequence that nobody asked for: the next packet tells which of both is right */
 	bool has_odd;
 	/* one before its clear-to-send: see faults.h */

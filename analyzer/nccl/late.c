@@ -220,6 +220,7 @@ static void begin(struct ft_nccl_moment *moment)
 	transfer->guessed = transfer->guessed || !moment->followed->numbered;
 	ft_nccl_share_begin(share, moment->seen);
 	take_write(moment, transfer, request, is_sure);
+	ft_nccl_stray_is_listed(moment->lane);
 }
 
 /* A message goes on until its immediate: what is behind a write of it is its next one. False: nobody asked for that. */

@@ -32,6 +32,7 @@ struct ft_nccl_share {
 	bool begun;    /* `from` is where it began */
 	bool searched; /* it was found by where it goes alone */
 	bool ended;    /* its immediate was seen */
+	bool apart;    /* its beginning was missed, but the message before was over */
 	bool counted;  /* on this queue pair it was .. */
 	uint32_t turn; /* .. the message of this number, from 0 */
 	uint32_t immdt;

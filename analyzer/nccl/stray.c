@@ -27,8 +27,10 @@ static struct ft_nccl_stray_run *run_of(struct ft_nccl_lane *lane, const struct 
 		if (ft_psn_add(run->psn, run->count) == seen->psn && run->imm_frame == 0)
 			return run;
 	}
-	if (lane->stray_count == FT_NCCL_STRAY_RUNS)
+	if (lane->stray_count == FT_NCCL_STRAY_RUNS) {
+		lane->tallied += lane->strays[0].tallied ? 1 : 0;
 		forget(lane, 0);
+	}
 	run = &lane->strays[lane->stray_count++];
 	*run = (struct ft_nccl_stray_run){
 		.psn = seen->psn,
@@ -54,6 +56,73 @@ void ft_nccl_stray_see_late(const struct ft_nccl_moment *moment)
 	remember(moment->lane, moment->seen, ft_nccl_has_immediate(moment->seen->opcode));
 }
 
+/* A message has one request, and ends with the write that begins it but for its immediate. */
+static bool is_of_one(const struct ft_nccl_followed *followed,
+		      const struct ft_nccl_transfer *transfer)
+{
+	const unsigned of_one = 1u << FT_NCCL_A | 1u << FT_NCCL_B;
+
+	if (followed->families != 0 && (followed->families & ~of_one) == 0)
+		return true;
+	return transfer->has_cts && transfer->message.request_count == 1;
+}
+
+/* They are of no message that is listed: the one before on the lane is over. */
+static bool is_apart(const struct ft_nccl_followed *followed, uint8_t index)
+{
+	const struct ft_nccl_lane *lane = &followed->lanes[index];
+	const struct ft_nccl_transfer *before = ft_nccl_ring_find(&followed->ring, lane->at);
+	const struct ft_nccl_share *share;
+
+	if (followed->failing)
+		return false;
+	if (!lane->open || before == NULL)
+		return !lane->open;
+	share = ft_nccl_ring_shares(&followed->ring, before) + index;
+	return followed->pmtu != 0 && share->begun && is_of_one(followed, before) &&
+	       ft_psn_distance(lane->orphan_from, share->to) > 0;
+}
+
+/* The newest of them is of one more message than are listed. */
+static void tally(const struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+	const uint32_t newest = ft_psn_add(lane->orphan_from, lane->orphans - 1);
+
+	if (!is_apart(moment->followed, moment->lane_index))
+		return;
+	for (uint8_t i = lane->stray_count; i-- > 0;) {
+		struct ft_nccl_stray_run *run = &lane->strays[i];
+
+		if (ft_psn_since(newest, run->psn) >= run->count || run->tallied)
+			continue;
+		run->tallied = true;
+		lane->tally.unlisted++;
+	}
+}
+
+void ft_nccl_stray_leave(const struct ft_nccl_moment *moment,
+			 const struct ft_nccl_transfer *transfer)
+{
+	if (moment->seen->length != 0 && is_of_one(moment->followed, transfer))
+		tally(moment);
+}
+
+void ft_nccl_stray_is_listed(struct ft_nccl_lane *lane)
+{
+	if (lane->tallied == 0)
+		return;
+	lane->tallied--;
+	lane->tally.unlisted--;
+}
+
+uint64_t ft_nccl_stray_unlisted(const struct ft_nccl_followed *followed, uint8_t lane)
+{
+	const struct ft_nccl_lane *at = &followed->lanes[lane];
+
+	return at->tally.unlisted + (at->orphans != 0 && is_apart(followed, lane) ? 1 : 0);
+}
+
 /* As if it had just come. */
 static void end(const struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
 		const struct ft_nccl_stray_run *run)
@@ -77,6 +146,7 @@ static void take(const struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 		run->count;
 	transfer->message.packets += run->count;
 	ft_nccl_message_reach(&transfer->message, run->frame, run->ts_ns);
+	moment->lane->tally.unlisted -= run->tallied ? 1 : 0;
 }
 
 /* Packets do not come so much later: its PSN may be of another message by now. */
@@ -169,6 +239,7 @@ void ft_nccl_stray_adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer 
 	struct ft_nccl_share *share =
 		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
 
+	share->apart = is_apart(moment->followed, moment->lane_index);
 	share->begun = is_whole && lane->orphan_hole != lane->orphan_from;
 	share->from = share->begun ? beginning(moment) : lane->orphan_from;
 	share->to = moment->seen->psn;
@@ -193,8 +264,11 @@ static void note_end(struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
 }
 
 /* Of which message they are is not known: of the one before, or that one's end was missed. */
-static void let_go(struct ft_nccl_lane *lane)
+static void let_go(const struct ft_nccl_moment *moment)
 {
+	struct ft_nccl_lane *lane = moment->lane;
+
+	tally(moment);
 	lane->orphans = 0;
 	lane->open = lane->writing = false;
 }
@@ -210,7 +284,7 @@ void ft_nccl_stray_end(struct ft_nccl_moment *moment)
 	if (!answer.sure && transfer != NULL &&
 	    (transfer->has_cts || ft_nccl_is_under_way(moment, transfer))) {
 		note_end(moment->lane, moment->seen);
-		let_go(moment->lane);
+		let_go(moment);
 		return;
 	}
 	transfer = ft_nccl_transfer_for(moment, &answer);
@@ -223,11 +297,13 @@ void ft_nccl_stray_end(struct ft_nccl_moment *moment)
 	ft_nccl_data_end(moment, transfer);
 }
 
-bool ft_nccl_stray_pass_end(struct ft_nccl_lane *lane, const struct ft_nccl_answer *answer)
+bool ft_nccl_stray_pass_end(struct ft_nccl_moment *moment, const struct ft_nccl_answer *answer)
 {
+	const struct ft_nccl_lane *lane = moment->lane;
+
 	if (answer->kind != FT_NCCL_ANSWER_END || lane->orphans == 0 ||
 	    (lane->open && lane->at == answer->k))
 		return false;
-	let_go(lane);
+	let_go(moment);
 	return true;
 }

@@ -29,5 +29,15 @@ void ft_nccl_stray_adopt(struct ft_nccl_moment *moment, struct ft_nccl_transfer 
 /* The immediate came in their last packet: their message ends, or it is not known which that is. */
 void ft_nccl_stray_end(struct ft_nccl_moment *moment);
 
+/* The lane goes on with another message, though they lack their end; what is empty may be that. */
+void ft_nccl_stray_leave(const struct ft_nccl_moment *moment,
+			 const struct ft_nccl_transfer *transfer);
+
+/* One whose packets were such ones is listed after all, as its first packet came. */
+void ft_nccl_stray_is_listed(struct ft_nccl_lane *lane);
+
+/* So many messages on the lane are not listed as theirs were such ones. */
+uint64_t ft_nccl_stray_unlisted(const struct ft_nccl_followed *followed, uint8_t lane);
+
 /* An empty write ends them, but of which message they are is not known. False: it ends none. */
-bool ft_nccl_stray_pass_end(struct ft_nccl_lane *lane, const struct ft_nccl_answer *answer);
+bool ft_nccl_stray_pass_end(struct ft_nccl_moment *moment, const struct ft_nccl_answer *answer);

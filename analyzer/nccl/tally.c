@@ -1,6 +1,7 @@
 #include "tally.h"
 
 #include "adrift.h"
+#include "stray.h"
 
 bool ft_nccl_has_number(const struct ft_nccl_transfer *transfer)
 {
@@ -51,7 +52,7 @@ void ft_nccl_tally_keep(struct ft_nccl_followed *followed, const struct ft_nccl_
 			continue;
 		if (ft_nccl_has_number(transfer))
 			tally->numbered++;
-		else if (shares[i].begun)
+		else if (shares[i].begun || shares[i].apart)
 			tally->others++;
 		tally->ended += shares[i].ended ? 1 : 0;
 	}
@@ -71,7 +72,7 @@ static void add_open(const struct ft_nccl_transfer *transfer, const struct ft_nc
 		return;
 	if (ft_nccl_has_number(transfer))
 		tally->numbered++;
-	else if (share->begun)
+	else if (share->begun || share->apart)
 		tally->others++;
 	tally->ended += share->ended ? 1 : 0;
 }
@@ -88,7 +89,7 @@ static uint64_t count_on(const struct ft_nccl_followed *followed, uint8_t lane)
 		add_open(transfer, ft_nccl_ring_shares(ring, transfer) + lane, &tally);
 	}
 	if (!may_be_several(followed))
-		return tally.numbered + tally.others;
+		return tally.numbered + tally.others + ft_nccl_stray_unlisted(followed, lane);
 	return tally.numbered > tally.ended ? tally.numbered : tally.ended;
 }
 
@@ -131,6 +132,16 @@ bool ft_nccl_tally_knows_qps(const struct ft_nccl_followed *followed)
 	       (had_all && (followed->in_a_row >= ALONE_IN_A_ROW || strides.step == 1));
 }
 
+/* Each message is on one queue pair, and its writes are its own: all that is listed is messages. */
+static uint64_t unlisted(const struct ft_nccl_followed *followed)
+{
+	uint64_t sum = 0;
+
+	for (uint8_t i = 0; followed->model.devices == 1 && i < followed->lane_count; i++)
+		sum += ft_nccl_stray_unlisted(followed, i);
+	return sum;
+}
+
 void ft_nccl_tally_tell(struct ft_nccl_followed *followed)
 {
 	struct ft_nccl_connection *model = &followed->model;
@@ -147,9 +158,12 @@ void ft_nccl_tally_tell(struct ft_nccl_followed *followed)
 		others += ft_nccl_has_number(transfer) ? 0 : 1;
 	}
 	model->messages_told = model->messages;
-	if (others == 0 || model->messages < numbered + others ||
-	    (model->split == FT_NCCL_NO && !may_be_several(followed)))
+	if (model->messages < numbered + others)
 		return;
+	if (model->split == FT_NCCL_NO && !may_be_several(followed)) {
+		model->messages_told += unlisted(followed);
+		return;
+	}
 	straight = model->messages - numbered - others;
 	least = count_lanes(followed) + straight;
 	model->messages_told = least > numbered + straight ? least : numbered + straight;
