@@ -89,14 +89,16 @@ static void tell_unasked(struct ft_nccl_connections *connections,
 		ft_nccl_tell_of_data(connections, &found);
 }
 
-/* As if the message had never had data. */
+/* As if the message had never had data; of several queue pairs that had a part of it each is told. */
 static void forget(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer,
 		   struct ft_nccl_lane *lane)
 {
 	if (transfer->message.first_frame == 0)
 		return;
-	followed->model.messages--;
-	followed->model.payload_bytes -= transfer->written + transfer->missed;
+	if (transfer->used) {
+		followed->model.messages--;
+		followed->model.payload_bytes -= transfer->written + transfer->missed;
+	}
 	transfer->used = false;
 	lane->open = lane->writing = false;
 	lane->turns -= lane->turns != 0 ? 1 : 0;

@@ -60,6 +60,7 @@ COUNTED_ALONE = ((1100034, True, middle), (1100002, True, middle))  # likewise: 
 ENDED_OTHERWISE = ((1311039, True, middle), (1311113, False, middle))  # likewise: immediates are numbers, and this one is another's
 PARTS = ((1200046, False, sliced(96)), (1200084, True, sliced(96)))  # likewise: of several requests, by one of the queue pairs that share them
 IN_PIECES = ((998071, True, middle), (1100029, False, middle), (1100132, False, middle))  # likewise: parts of messages whose number is not known
+ASKED_OTHERWISE = ((900125, False, apart),)  # likewise: two queue pairs had parts of a message before it was asked for, and that goes elsewhere
 LEFT_OVER = (1100067,)  # seeds, with set-up: empty parts fit as well what another number of queue pairs would leave
 KEYS = ((1100042, True, middle), (1100042, False, whole), (1100090, False, whole))  # likewise: of the array of sizes; the second device's is met first
 
@@ -171,6 +172,15 @@ class Numbers(WithFolder):
                 with self.subTest(seed=case[0], connection=row["connection"]):
                     self.assertLessEqual(row["counts"]["messages"], len(set().union(*(seen[end] for end in ends))))
                     self.assertGreater(row["counts"]["messages"], 0)
+
+    def test_rows_add_up(self):
+        for case in ASKED_OTHERWISE:
+            _, _, document = self.told(*case)
+            sums = collections.Counter()
+            for m in document["messages"]:
+                sums[m["connection"]] += sum(request["written_bytes"] or 0 for request in m["requests"])
+            with self.subTest(seed=case[0]):
+                self.assertEqual({row["connection"]: row["counts"]["payload_bytes"] for row in document["connections"]}, dict(sums))
 
     def test_no_number_is_told_twice(self):
         for case in MADE_ROOM:
