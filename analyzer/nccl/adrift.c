@@ -285,6 +285,8 @@ void ft_nccl_adrift_part(struct ft_nccl_connections *connections, struct ft_nccl
 {
 	const uint64_t cts_frame = transfer->message.cts_frame;
 
+	if (transfer->message.first_frame == 0)
+		return;
 	transfer->adrift = true;
 	transfer->message.cts_frame = 0;
 	ft_nccl_keep(connections, followed, transfer);

@@ -284,6 +284,16 @@ class Truths(WithTruths):
         told = document(self.write("burst", header, records[:177] + records[186:]))
         self.assertEqual([(f["rule"], f["frames"]) for f in told["findings"]], [])
 
+    def test_each_row_has_a_frame(self):
+        """The first packets of a message are lost, whose end may be another empty message's."""
+        folder = shared()
+        if folder is None:
+            self.skipTest("the reference captures of NCCL are not here (FT_SHARED or ../shared)")
+        header, records = read_pcap(folder / "captures" / "nccl" / "single-2.10.3.pcap")
+        rows = document(self.write("burst", header, records[:177] + records[186:]))["messages"]
+        self.assertGreater(len(rows), 5)
+        self.assertEqual([row for row in rows if row["cts_frame"] is row["first_frame"] is None], [])
+
     def test_a_start_in_the_middle(self):
         for capture, truth in self.each():
             header, records = read_pcap(capture)
