@@ -93,10 +93,13 @@ static uint64_t count_on(const struct ft_nccl_followed *followed, uint8_t lane)
 	return tally.numbered > tally.ended ? tally.numbered : tally.ended;
 }
 
-/* As many as one queue pair had, if they share messages; else as many as all of them had together. */
+/*
+ * As many as one queue pair had, if they share messages; else as many as all of them had together, each of which was on no more of
+ * them than there are devices.
+ */
 static uint64_t count_lanes(const struct ft_nccl_followed *followed)
 {
-	bool is_whole = followed->model.split == FT_NCCL_NO && followed->model.devices == 1;
+	const uint8_t devices = followed->model.devices;
 	uint64_t most = 0, sum = 0;
 
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
@@ -105,7 +108,7 @@ static uint64_t count_lanes(const struct ft_nccl_followed *followed)
 		most = count > most ? count : most;
 		sum += count;
 	}
-	return is_whole ? sum : most;
+	return followed->model.split == FT_NCCL_NO ? (sum + devices - 1) / devices : most;
 }
 
 /* Messages in a row that show that no other queue pair takes turns with the first, or shares messages that may all be short. */
@@ -137,7 +140,7 @@ static uint64_t unlisted(const struct ft_nccl_followed *followed)
 {
 	uint64_t sum = 0;
 
-	for (uint8_t i = 0; followed->model.devices == 1 && i < followed->lane_count; i++)
+	for (uint8_t i = 0; i < followed->lane_count; i++)
 		sum += ft_nccl_stray_unlisted(followed, i);
 	return sum;
 }
@@ -160,7 +163,7 @@ void ft_nccl_tally_tell(struct ft_nccl_followed *followed)
 	model->messages_told = model->messages;
 	if (model->messages < numbered + others)
 		return;
-	if (model->split == FT_NCCL_NO && !may_be_several(followed)) {
+	if (model->split == FT_NCCL_NO && model->devices == 1 && !may_be_several(followed)) {
 		model->messages_told += unlisted(followed);
 		return;
 	}
