@@ -23,7 +23,7 @@ void ft_nccl_adrift_settle(const struct ft_nccl_followed *followed,
 
 /*
  * What came as a message whose number is in doubt is kept as a row of its own: another one begins that may have that number.
- * What asked for it waits for data again.
+ * What asked for it waits for data again. One that had no data yet stays as it is.
  */
 void ft_nccl_adrift_part(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed,
 			 struct ft_nccl_transfer *transfer);

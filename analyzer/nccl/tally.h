@@ -6,7 +6,8 @@
  * How many messages there were. Data that has no number is listed by the queue pair that brought it, or as it was taken
  * together: parts of one message may be several rows. Those on one queue pair are of different messages, so that there
  * were as many as one queue pair had, at least. Of several requests each is a write that may look like another message's
- * behind a hole: then it is those with different numbers, or those with an immediate, of which a message has one.
+ * behind a hole: then it is those with different numbers, or those with an immediate, of which a message has one. Such as
+ * are not listed, as their first packet was missed, count where they are certainly others: stray.h.
  */
 
 /* The message is listed under its number. */
