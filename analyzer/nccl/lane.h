@@ -64,8 +64,7 @@ struct ft_nccl_lane {
 	uint64_t begun_frame; /* of the last message here; 0: a hole came since */
 	/* packets in sequence of a message whose first was missed: how many, the first, and where the hole before it began */
 	uint32_t orphans, orphan_from, orphan_hole;
-	bool orphan_exact;                                   /* `exact` was set before them */
-	struct ft_nccl_stray_run strays[FT_NCCL_STRAY_RUNS]; /* those and others; oldest first */
+	bool orphan_exact; /* `exact` was set before them */
 	uint8_t stray_count;
 	uint32_t tallied; /* messages of runs that are not remembered any more */
 	/* a write out of sequence that nobody asked for: the next packet tells which of both is right */
@@ -91,6 +90,8 @@ struct ft_nccl_lane {
 	struct ft_nccl_psns data, cts; /* of requests to the receiver, to the sender .. */
 	struct ft_nccl_psns data_before, cts_before; /* .. and of before these: passed.h */
 	struct ft_nccl_seen odd, early;              /* without payload */
+	/* orphans and others, oldest first; whatever from `stray_count` on */
+	struct ft_nccl_stray_run strays[FT_NCCL_STRAY_RUNS];
 };
 
 /* A lane of which nothing was seen yet; it may be whatever. */
