@@ -266,14 +266,14 @@ static unsigned count_told(const struct told *told, const struct ft_nccl_log *da
 static unsigned read_plainly(const struct ft_nccl_connections *connections,
 			     const struct ft_nccl_stranger *stranger, struct ft_nccl_grid *grid)
 {
-	struct ft_nccl_stranger *other;
+	struct ft_nccl_stranger *other = NULL;
 	struct told places;
 	unsigned told = 0;
-	uint32_t at = 0;
 
 	list_told(stranger->log, &places);
 	while (!grid->plain && places.count != 0 &&
-	       (other = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
+	       (other = ft_nccl_stranger_between(&connections->strangers, stranger, other)) !=
+		       NULL) {
 		unsigned here;
 
 		if (!ft_nccl_is_opposite(stranger, other))

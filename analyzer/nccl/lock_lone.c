@@ -104,14 +104,13 @@ bool ft_nccl_lock_lone(struct ft_nccl_connections *connections,
 		       const struct ft_nccl_stranger *answer, const struct ft_nccl_seen *seen)
 {
 	struct ended ended = { .immdt = seen->immdt };
-	struct ft_nccl_stranger *other;
+	struct ft_nccl_stranger *other = NULL;
 	struct ft_nccl_look look;
-	uint32_t at = 0;
 
 	if (answer->excluded || answer->log == NULL || answer->log->restarts != 0 ||
 	    !ft_nccl_has_immediate(seen->opcode) || !read_ended(answer->log, &ended))
 		return false;
-	while ((other = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
+	while ((other = ft_nccl_stranger_between(&connections->strangers, answer, other)) != NULL) {
 		if (!ft_nccl_is_opposite(answer, other) || !is_lone(other, &look) ||
 		    !is_answered(&look, &ended))
 			continue;

@@ -214,12 +214,12 @@ static bool goes_along(const struct ft_nccl_stranger *a, const struct ft_nccl_st
 static unsigned count_fifos(const struct ft_nccl_connections *connections,
 			    const struct ft_nccl_stranger *stranger, bool opposite)
 {
-	const struct ft_nccl_stranger *other;
+	const struct ft_nccl_stranger *other = NULL;
 	struct ft_nccl_logged logged;
 	unsigned count = 0;
-	uint32_t at = 0;
 
-	while ((other = ft_nccl_stranger_logged(&connections->strangers, &at)) != NULL) {
+	while ((other = ft_nccl_stranger_between(&connections->strangers, stranger, other)) !=
+	       NULL) {
 		uint32_t first = 0;
 
 		if ((opposite ? ft_nccl_is_opposite(stranger, other)

@@ -7,30 +7,41 @@
 
 /*
  * Queue pairs that packets are sent to and that are nobody's: each may turn out to be an end of a connection. A fixed
- * number is remembered, and of few of them packets; whoever was silent longest makes room.
+ * number is remembered, and of few of them packets. Who has no packets kept makes room before those who have, and of each
+ * who was silent longest. A log goes to somebody else once its owner was silent for longer than it takes to hear of all who
+ * are remembered, twice, so that many that are idle, of whatever they are, do not keep others from being looked at; and that
+ * of data to who may be sent clear-to-sends, which tell of a connection: its data is found without.
  */
 enum {
-	FT_NCCL_STRANGERS = 4096,
-	FT_NCCL_STRANGER_LOGS = 512,
+	FT_NCCL_STRANGERS = 16384,
+	FT_NCCL_STRANGER_LOGS = 2048,
+	FT_NCCL_STRANGER_CHAINS = 1024,
 };
 
 struct ft_nccl_stranger {
 	uint8_t src[16], dst[16];
 	uint32_t qpn; /* packets go to */
 	uint32_t vni;
-	uint32_t moment; /* of the last packet, by the table's count */
+	uint32_t moment; /* of the last packet, by the table's count .. */
+	uint32_t kept; /* .. and of the last write that was worth keeping, by that of such writes */
+	uint16_t next, before; /* places plus 1 of those with logs in its chain; 0: none */
 	uint16_t udp_sport;
 	bool used, by_lid;
 	bool excluded;           /* does what NCCL never does, or was watched long enough */
+	bool asked;              /* the last write may be clear-to-sends */
+	bool unlogged;           /* there was no log for some of its writes, or it was taken away */
 	struct ft_nccl_log *log; /* NULL: none */
 };
 
 struct ft_nccl_stranger_table {
-	struct ft_nccl_stranger *strangers;      /* in buckets; NULL before the first */
-	struct ft_nccl_log *free;                /* logs */
-	uint64_t logged[FT_NCCL_STRANGERS / 64]; /* bit per stranger: has a log */
-	uint64_t some;                           /* bit per word of `logged` that is not 0 */
-	uint32_t logs, moments;
+	struct ft_nccl_stranger *strangers;           /* in buckets; NULL before the first */
+	struct ft_nccl_log *free;                     /* logs */
+	uint64_t logged[FT_NCCL_STRANGERS / 64];      /* bit per stranger: has a log */
+	uint64_t some[FT_NCCL_STRANGERS / (64 * 64)]; /* bit per word of `logged` that is not 0 */
+	uint16_t first[FT_NCCL_STRANGER_CHAINS];      /* of those with logs, by both addresses */
+	uint32_t logs, moments, kept;
+	uint32_t used; /* strangers */
+	uint32_t hand; /* whose log is looked at next for being taken away */
 	uint64_t seed;
 };
 
@@ -47,6 +58,14 @@ void ft_nccl_stranger_keep(struct ft_nccl_stranger_table *table, struct ft_nccl_
 /* The first one from *at on that has a log, and *at behind it; begin with *at = 0. NULL: none. */
 struct ft_nccl_stranger *ft_nccl_stranger_logged(const struct ft_nccl_stranger_table *table,
 						 uint32_t *at);
+
+/*
+ * All that have a log and are between the two addresses of this one, whichever way, and some others: the first one if `at` is
+ * NULL, else the one behind it. NULL: no more.
+ */
+struct ft_nccl_stranger *ft_nccl_stranger_between(const struct ft_nccl_stranger_table *table,
+						  const struct ft_nccl_stranger *stranger,
+						  const struct ft_nccl_stranger *at);
 
 /* Its packets are not needed any more, for it is known what it is. */
 void ft_nccl_stranger_exclude(struct ft_nccl_stranger_table *table,

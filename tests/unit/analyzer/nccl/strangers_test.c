@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include <decode/packet.h>
+
 #include "strangers.h"
 
 enum { STEPS = 4000, QUEUE_PAIRS = 900 };
@@ -18,8 +20,24 @@ static struct ft_nccl_seen write_to(uint32_t qpn)
 		.frame = 1,
 		.dest_qp = qpn,
 		.opcode = 0x0a,
-		.ends = { .src = { [15] = 1 }, .dst = { [15] = 2 }, .vni = UINT32_MAX },
+		.ends = { .src = { [15] = (uint8_t)(1 + qpn % 3) },
+			  .dst = { [15] = 2 },
+			  .vni = UINT32_MAX },
 	};
+}
+
+/* Among all that have logs between its two addresses, once. */
+static void expect_it_is_between_its_own(const struct ft_nccl_stranger_table *table,
+					 const struct ft_nccl_stranger *stranger)
+{
+	const struct ft_nccl_stranger *other = NULL;
+	unsigned met = 0;
+
+	while ((other = ft_nccl_stranger_between(table, stranger, other)) != NULL) {
+		assert_non_null(other->log);
+		met += other == stranger ? 1 : 0;
+	}
+	assert_int_equal(met, 1);
 }
 
 /* Each that has a log, in the order of their places, and none besides. */
@@ -32,6 +50,7 @@ static void expect_those_with_logs(const struct ft_nccl_stranger_table *table)
 			continue;
 		assert_ptr_equal(ft_nccl_stranger_logged(table, &at), &table->strangers[i]);
 		assert_int_equal(at, i + 1);
+		expect_it_is_between_its_own(table, &table->strangers[i]);
 	}
 	assert_null(ft_nccl_stranger_logged(table, &at));
 }
@@ -71,7 +90,7 @@ static void one_alone_is_found_wherever_it_is(void **state)
 	unsigned count = 0;
 
 	(void)state;
-	for (uint32_t qpn = 1; qpn < 60000; qpn++) {
+	for (uint32_t qpn = 1; qpn < 16 * FT_NCCL_STRANGERS; qpn++) {
 		struct ft_nccl_seen seen = write_to(qpn);
 		struct ft_nccl_stranger *stranger = ft_nccl_stranger_of(&table, &seen);
 		uint32_t at = 0, place;
@@ -91,11 +110,108 @@ static void one_alone_is_found_wherever_it_is(void **state)
 	ft_nccl_strangers_free(&table);
 }
 
+static struct ft_nccl_stranger *write_of(struct ft_nccl_stranger_table *table,
+					 const struct ft_nccl_seen *seen)
+{
+	struct ft_nccl_stranger *stranger = ft_nccl_stranger_of(table, seen);
+
+	assert_non_null(stranger);
+	ft_nccl_stranger_keep(table, stranger, seen);
+	return stranger;
+}
+
+/* All logs are theirs; how many there are. */
+static uint32_t take_all_logs(struct ft_nccl_stranger_table *table, uint32_t first_qpn)
+{
+	uint32_t count = 0;
+
+	for (bool all = false; !all; count++) {
+		struct ft_nccl_seen seen = write_to(first_qpn + count);
+
+		all = write_of(table, &seen)->log == NULL;
+	}
+	return count - 1;
+}
+
+static unsigned count_logged(const struct ft_nccl_stranger_table *table)
+{
+	unsigned count = 0;
+
+	for (uint32_t at = 0; ft_nccl_stranger_logged(table, &at) != NULL;)
+		count++;
+	return count;
+}
+
+/* Each of a few writes once in a while, and the many that were met before not at all. */
+static void logs_of_the_idle_go_to_others(void **state)
+{
+	static struct ft_nccl_stranger_table table = { .seed = 7 };
+	enum { BUSY = 64, ROUNDS = 2 * FT_NCCL_STRANGERS / BUSY };
+	const uint32_t idle = take_all_logs(&table, 1);
+
+	(void)state;
+	assert_int_equal(idle, FT_NCCL_STRANGER_LOGS);
+	for (unsigned round = 0; round < ROUNDS; round++)
+		for (uint32_t i = 0; i < BUSY; i++) {
+			struct ft_nccl_seen seen = write_to(1000000 + i);
+
+			write_of(&table, &seen);
+		}
+	for (uint32_t i = 0; i < BUSY; i++) {
+		struct ft_nccl_seen seen = write_to(1000000 + i);
+		const struct ft_nccl_stranger *stranger = ft_nccl_stranger_of(&table, &seen);
+
+		assert_non_null(stranger->log);
+		assert_int_equal(stranger->log->restarts, 1); /* not all of its writes are in it */
+	}
+	assert_int_equal(count_logged(&table), FT_NCCL_STRANGER_LOGS);
+	ft_nccl_strangers_free(&table);
+}
+
+/* As lengths show them; data keeps no log from those. */
+static void clear_to_sends_have_the_logs_of_data(void **state)
+{
+	static struct ft_nccl_stranger_table table = { .seed = 7 };
+	struct ft_nccl_seen seen = write_to(1000000);
+
+	(void)state;
+	take_all_logs(&table, 1);
+	seen.has = FT_HAS_RETH;
+	seen.length = 4096;
+	assert_null(write_of(&table, &seen)->log);
+	seen.length = 64;
+	assert_non_null(write_of(&table, &seen)->log);
+	assert_int_equal(count_logged(&table), FT_NCCL_STRANGER_LOGS);
+	ft_nccl_strangers_free(&table);
+}
+
+/* However many come behind those that are being looked at, these stay. */
+static void who_has_packets_kept_is_not_pushed_out(void **state)
+{
+	static struct ft_nccl_stranger_table table = { .seed = 7 };
+	enum { MORE = 4 * FT_NCCL_STRANGERS };
+	unsigned before;
+
+	(void)state;
+	take_all_logs(&table, 1);
+	before = count_logged(&table);
+	for (uint32_t i = 0; i < MORE; i++) {
+		struct ft_nccl_seen seen = write_to(1000000 + i);
+
+		assert_non_null(ft_nccl_stranger_of(&table, &seen));
+	}
+	assert_in_range(count_logged(&table), before - before / 50, before);
+	ft_nccl_strangers_free(&table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(those_with_logs_are_found_in_the_order_of_their_places),
 		cmocka_unit_test(one_alone_is_found_wherever_it_is),
+		cmocka_unit_test(logs_of_the_idle_go_to_others),
+		cmocka_unit_test(clear_to_sends_have_the_logs_of_data),
+		cmocka_unit_test(who_has_packets_kept_is_not_pushed_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
