@@ -9,7 +9,10 @@
 
 #include "cut_frame.h"
 
-/* The packets that half-connections began with, the last FT_FIRSTS of them: which of two came first, and with what. */
+/*
+ * The packets that half-connections began with, or began anew with behind a silence, the last FT_FIRSTS of them: which of two
+ * came first, and with what.
+ */
 enum { FT_FIRSTS = 1 << 14 };
 
 struct ft_first {
@@ -69,7 +72,7 @@ static inline const struct ft_first *ft_firsts_at(const struct ft_firsts *firsts
 	return &firsts->items[(firsts->count - nth) % FT_FIRSTS];
 }
 
-/* What the half-connection in this record began with; NULL: that was too long ago. */
+/* What the half-connection in this record began with last; NULL: that was too long ago. */
 const struct ft_first *ft_firsts_find(const struct ft_firsts *firsts, uint32_t record);
 
 /* Number of a frame before which everything began that is not found; 0: nothing is missing. */

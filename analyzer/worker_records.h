@@ -45,6 +45,10 @@ static inline bool ft_records_are_trusted(const struct ft_worker *worker,
 /* At first, or after silence: what comes now is what the half-connection uses. */
 void ft_records_begin(struct ft_worker *worker, struct ft_flow *flow, const struct ft_item *item);
 
+/* Its sequence begins anew: behind a silence it may be a later connection's, and counts as one that begins here. */
+void ft_records_begin_anew(struct ft_worker *worker, const struct ft_flow *flow,
+			   const struct ft_item *item);
+
 /* Before it is known whether the item is a copy. records->part is NULL if it would have to be made. */
 void ft_records_find(struct ft_worker *worker, struct ft_item *item, struct ft_records *records);
 

@@ -276,6 +276,19 @@ class Injected(WithFolder):
             _, findings = self.audit(sorted(legal))
             self.assertNotIn("spoof.second-sender", findings)
 
+    def test_a_queue_pair_that_its_first_peer_has_again(self):
+        """Three jobs, the second with another peer whose answers are not in view; in the first the peer may send, or answer alone."""
+        taken = Half(STRANGER, SERVER, 0x22, 0xd777)
+        sends = Half(SERVER, CLIENT, 0x11), Half(CLIENT, SERVER, 0x22)
+        answers_alone = [pair for i in range(40) for pair in ((START + i * 10 * US, sends[0].write(psn=i, ident=100 + i)),
+                                                             (START + i * 10 * US + 4 * US, sends[1].answer(i, msn=i + 1, ident=300 + i)))]
+        for pause in (200 * MS, 5000 * MS):
+            between = [(START + pause + i * 10 * US, taken.write(psn=i, ident=700 + i)) for i in range(12)]
+            again = list(self.life(START + 2 * pause, 0, 2))
+            for first in (answers_alone, list(self.life(START, 0, 2))):
+                _, findings = self.audit(sorted([*first, *between, *again]))
+                self.assertNotIn("spoof.second-sender", {rule for rule, row in findings.items() if row["severity"] != "info"})
+
     def test_one_connection_seen_under_two_addresses(self):
         """Its requests pass again behind what translates the client's address; the answers do not."""
         outside = Half("10.9.9.9", SERVER, 0x22)
