@@ -92,10 +92,9 @@ void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_n
 	struct ft_nccl_doubt doubt = doubt_of(moment, found);
 
 	doubt.is_cts = is_cts;
-	if ((moment->turn == FT_NCCL_NEXT && !is_cts) || moment->turn == FT_NCCL_LATE ||
-	    moment->connections->doubt_count == FT_NCCL_DOUBTS)
+	if ((moment->turn == FT_NCCL_NEXT && !is_cts) || moment->turn == FT_NCCL_LATE)
 		tell(moment->connections, &doubt);
-	else
+	else if (moment->connections->doubt_count < FT_NCCL_DOUBTS)
 		let_wait(moment, &doubt);
 }
 
@@ -199,10 +198,21 @@ static bool stands_alone(const struct ft_nccl_followed *followed, const struct f
 	return doubt->is_alone && !doubt->goes_on && may_tell(followed, doubt) && is_shown;
 }
 
-/* Where another connection may have begun with it, the known one went on, on whichever queue pair. */
-static bool has_gone_on(const struct ft_nccl_followed *followed, const struct ft_nccl_doubt *doubt)
+/*
+ * Where another connection may have begun with it, the known one went on, on whichever queue pair: in sequence, if somebody else's
+ * write tells that, for on other queue pairs that one may have the known one's peers.
+ */
+static bool went_on(const struct ft_nccl_followed *followed, const struct ft_nccl_doubt *doubt)
 {
-	return doubt->step == 0 || followed->steps > doubt->step;
+	return doubt->step == 0 || (followed->steps > doubt->step &&
+				    (!doubt->is_anothers || followed->trouble <= doubt->step));
+}
+
+/* Or nothing came behind it: somebody else's, so soon that it is likely no other job's. */
+static bool came_last(const struct ft_nccl_followed *followed, const struct ft_nccl_doubt *doubt)
+{
+	return followed->steps == doubt->step && doubt->is_anothers &&
+	       ft_nccl_order_is_recent(followed, doubt->found.ts_ns);
 }
 
 static void tell_at_end(struct ft_nccl_connections *connections,
@@ -212,8 +222,8 @@ static void tell_at_end(struct ft_nccl_connections *connections,
 
 	if (!stands_alone(followed, doubt))
 		return;
-	if (!has_gone_on(followed, doubt)) {
-		if (!doubt->is_anothers || !ft_nccl_order_is_recent(followed, doubt->found.ts_ns))
+	if (!went_on(followed, doubt)) {
+		if (!came_last(followed, doubt))
 			return;
 		last.found.certainty = CERTAINTY_AT_END;
 	}

@@ -9,7 +9,10 @@
  * connection comes to be known. The finding waits until one of both is seen.
  */
 
-/* Tell it, or let it wait. `is_cts`: the packet goes to the sender. */
+/*
+ * Tell it, or let it wait. Where so many wait that there is no room, a job has taken over from another, and it is not told.
+ * `is_cts`: the packet goes to the sender.
+ */
 void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found,
 			  bool is_cts);
 

@@ -92,6 +92,8 @@ void ft_nccl_cts_again(struct ft_nccl_moment *moment)
 
 	ft_nccl_anew_see(moment, true);
 	if (is_elsewhere(moment->followed, seen)) {
+		/* nor may data under an old PSN be this one's */
+		ft_nccl_step(moment->followed, false);
 		ft_nccl_stranger_see(moment->connections, seen);
 		return;
 	}

@@ -105,7 +105,7 @@ struct ft_nccl_followed {
 	uint32_t keys[FT_NCCL_KEYS]; /* announced of late, in a ring .. */
 	uint8_t key_devices[FT_NCCL_KEYS];
 	uint32_t key_count; /* .. as many as ever */
-	uint8_t doubts;     /* that are its: anew.h */
+	uint16_t doubts;    /* that are its: anew.h */
 	bool has_newest;
 	uint64_t oldest; /* k of the oldest clear-to-send */
 	uint64_t newest; /* k of the newest clear-to-send */
@@ -129,7 +129,7 @@ struct ft_nccl_followed {
 	struct ft_nccl_request straight_request;
 };
 
-enum { FT_NCCL_RUNS = 256, FT_NCCL_HINTS = 1 << 14, FT_NCCL_WAITING = 64, FT_NCCL_DOUBTS = 64 };
+enum { FT_NCCL_RUNS = 256, FT_NCCL_HINTS = 1 << 14, FT_NCCL_WAITING = 64, FT_NCCL_DOUBTS = 1024 };
 
 /* Where data packets went of late: see run.h. */
 struct ft_nccl_run {

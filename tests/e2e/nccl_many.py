@@ -1,6 +1,6 @@
 """Thousands of connections whose set-ups were not seen: all pairs of many hosts that send to each other, a message at a time in turn; trees
 beside rings over many channels, which carry one message each; and a job beside many queue pairs of something else that are idle. Each
-connection is known all the same, and nothing is found."""
+connection is known all the same, and nothing is found; nor where a job takes over all queue pairs of the one before at once."""
 
 import functools
 import json
@@ -12,6 +12,7 @@ from pathlib import Path
 import nccl_made
 from harness import fabtap, main
 from nccl_made import Frame, roce_frame, source_port
+from nccl_successors import Numbered, busy
 from nccl_training_made import ALL_GATHER, LL, REDUCE_SCATTER, Cluster, Group
 from nccl_training_worlds import is_set_up
 from roce import EVERYBODY
@@ -57,6 +58,17 @@ def ring(seed, hosts, channels):
     return cluster
 
 
+@functools.cache
+def successors(seed, hosts, channels):
+    """Three jobs on the same queue pairs, a fifth of a second apart."""
+    made = [busy(Numbered(seed, hosts, 1, 1, families="CDEF"), channels, True, 8)]
+    for i in (1, 2):
+        began = max(frame.ts for frame in made[-1].frames) + 2e8
+        again = Numbered(seed + 500 * i, hosts, 1, 1, again=made[0], release=made[0].release, began=began)
+        made.append(busy(again, channels, True, 8))
+    return made
+
+
 def idle(count):
     """Writes to so many queue pairs of no NCCL before anything else, two each."""
     for i in range(count):
@@ -69,7 +81,7 @@ def idle(count):
 
 class Seen:
     def __init__(self, cluster, before=()):
-        self.cluster, frames = cluster, [*before, *(frame for frame in cluster.frames if not is_set_up(frame))]
+        self.cluster, frames = cluster, [frame for frame in (*before, *cluster.frames) if not is_set_up(frame)]
         with tempfile.TemporaryDirectory() as folder:
             capture, everybody = nccl_made.write(Path(folder) / "many.pcap", frames), Path(folder) / "map.json"
             everybody.write_text(json.dumps(EVERYBODY).replace("2000-", "1970-"))
@@ -87,8 +99,12 @@ class Seen:
 WORLDS = {
     "all pairs": lambda: Seen(pairs(1, 40, 2)),
     "trees": lambda: Seen(trees(2, 12, 32)),
-    "idle queue pairs": lambda: Seen(ring(3, 6, 2), idle(2500)),
+    "idle queue pairs": lambda: Seen(ring(3, 6, 2), idle(900)),
+    "more idle queue pairs": lambda: Seen(ring(4, 6, 2), idle(3500)),
 }
+
+
+SEEDS = range(1, 6)
 
 
 @functools.cache
@@ -120,7 +136,7 @@ class Many(unittest.TestCase):
             channels = {link.channel for link in it.cluster.connections}
             self.assertEqual({channel["channel"] for channel in row["channels"]}, channels)
 
-        self.each(check, ["trees", "idle queue pairs"])
+        self.each(check, ["trees", "idle queue pairs", "more idle queue pairs"])
 
     def test_nothing_is_found(self):
         def check(it):
@@ -128,6 +144,14 @@ class Many(unittest.TestCase):
             self.assertEqual(it.audit["findings"], [])
 
         self.each(check)
+
+    def test_nothing_is_found_where_jobs_take_over_from_another(self):
+        for seed in SEEDS:
+            with self.subTest(seed=seed):
+                *before, later = successors(seed, 9, 2)
+                it = Seen(later, [frame for job in before for frame in job.frames])
+                self.assertEqual(it.document["findings"], [])
+                self.assertEqual(it.audit["findings"], [])
 
 
 if __name__ == "__main__":
