@@ -60,6 +60,8 @@ int ft_nccl_connections_create(struct ft_nccl_connections **connections,
 	made->sink = *sink;
 	made->ends.seed = made->spares.seed = made->keys.seed = config->seed;
 	made->strangers.seed = made->unpaired.seed = config->seed;
+	made->strangers.most_logs =
+		config->ends_only ? FT_NCCL_STRANGER_LOGS_BESIDE : FT_NCCL_STRANGER_LOGS;
 	made->store.most = config->messages;
 	if (made->pool == NULL || reserve_straights(made) != 0) {
 		ft_growth_release(&made->straight_memory);

@@ -224,12 +224,12 @@ static struct ft_nccl_log *take_log(struct ft_nccl_stranger_table *table, bool f
 {
 	struct ft_nccl_log *log;
 
-	if (table->free == NULL && table->logs == FT_NCCL_STRANGER_LOGS)
+	if (table->free == NULL && table->logs == table->most_logs)
 		take_away(table, for_asked);
 	log = table->free;
 	if (log != NULL) {
 		table->free = log->free;
-	} else if (table->logs < FT_NCCL_STRANGER_LOGS) {
+	} else if (table->logs < table->most_logs) {
 		log = ft_nccl_log_create();
 		table->logs += log != NULL ? 1 : 0;
 	}

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <assert.h>
+
 #include <nccl/model.h>
 #include <nccl/seen.h>
 
@@ -13,8 +15,9 @@
  * of data to who may be sent clear-to-sends, which tell of a connection: its data is found without.
  */
 enum {
-	FT_NCCL_STRANGERS = 16384,
-	FT_NCCL_STRANGER_LOGS = 2048,
+	FT_NCCL_STRANGERS = 8192,
+	FT_NCCL_STRANGER_LOGS = 2048,       /* most .. */
+	FT_NCCL_STRANGER_LOGS_BESIDE = 512, /* .. and where NCCL is looked for beside other work */
 	FT_NCCL_STRANGER_CHAINS = 1024,
 };
 
@@ -26,12 +29,13 @@ struct ft_nccl_stranger {
 	uint32_t kept; /* .. and of the last write that was worth keeping, by that of such writes */
 	uint16_t next, before; /* places plus 1 of those with logs in its chain; 0: none */
 	uint16_t udp_sport;
-	bool used, by_lid;
-	bool excluded;           /* does what NCCL never does, or was watched long enough */
-	bool asked;              /* the last write may be clear-to-sends */
-	bool unlogged;           /* there was no log for some of its writes, or it was taken away */
+	bool used : 1, by_lid : 1;
+	bool excluded : 1;       /* does what NCCL never does, or was watched long enough */
+	bool asked : 1;          /* the last write may be clear-to-sends */
+	bool unlogged : 1;       /* there was no log for some of its writes, or it was taken away */
 	struct ft_nccl_log *log; /* NULL: none */
 };
+static_assert(sizeof(struct ft_nccl_stranger) == 64, "thousands are in memory");
 
 struct ft_nccl_stranger_table {
 	struct ft_nccl_stranger *strangers;           /* in buckets; NULL before the first */
@@ -39,6 +43,7 @@ struct ft_nccl_stranger_table {
 	uint64_t logged[FT_NCCL_STRANGERS / 64];      /* bit per stranger: has a log */
 	uint64_t some[FT_NCCL_STRANGERS / (64 * 64)]; /* bit per word of `logged` that is not 0 */
 	uint16_t first[FT_NCCL_STRANGER_CHAINS];      /* of those with logs, by both addresses */
+	uint32_t most_logs;                           /* whoever makes the table says how many */
 	uint32_t logs, moments, kept;
 	uint32_t used; /* strangers */
 	uint32_t hand; /* whose log is looked at next for being taken away */

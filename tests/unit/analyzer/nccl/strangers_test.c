@@ -58,7 +58,8 @@ static void expect_those_with_logs(const struct ft_nccl_stranger_table *table)
 /* Few or many at a time: steps that forget outnumber the others now and then. */
 static void those_with_logs_are_found_in_the_order_of_their_places(void **state)
 {
-	static struct ft_nccl_stranger_table table = { .seed = 7 };
+	static struct ft_nccl_stranger_table table = { .seed = 7,
+						       .most_logs = FT_NCCL_STRANGER_LOGS };
 	uint32_t at = 0;
 
 	(void)state;
@@ -85,7 +86,8 @@ static void those_with_logs_are_found_in_the_order_of_their_places(void **state)
 /* The last place of a word of bits, the very last of all, and a quarter of the others. */
 static void one_alone_is_found_wherever_it_is(void **state)
 {
-	static struct ft_nccl_stranger_table table = { .seed = 7 };
+	static struct ft_nccl_stranger_table table = { .seed = 7,
+						       .most_logs = FT_NCCL_STRANGER_LOGS };
 	bool met[FT_NCCL_STRANGERS] = { false };
 	unsigned count = 0;
 
@@ -145,12 +147,14 @@ static unsigned count_logged(const struct ft_nccl_stranger_table *table)
 /* Each of a few writes once in a while, and the many that were met before not at all. */
 static void logs_of_the_idle_go_to_others(void **state)
 {
-	static struct ft_nccl_stranger_table table = { .seed = 7 };
+	static struct ft_nccl_stranger_table table = { .seed = 7,
+						       .most_logs = FT_NCCL_STRANGER_LOGS };
 	enum { BUSY = 64, ROUNDS = 2 * FT_NCCL_STRANGERS / BUSY };
 	const uint32_t idle = take_all_logs(&table, 1);
 
 	(void)state;
-	assert_int_equal(idle, FT_NCCL_STRANGER_LOGS);
+	assert_in_range(idle, FT_NCCL_STRANGER_LOGS,
+			FT_NCCL_STRANGER_LOGS + FT_NCCL_STRANGER_LOGS / 50);
 	for (unsigned round = 0; round < ROUNDS; round++)
 		for (uint32_t i = 0; i < BUSY; i++) {
 			struct ft_nccl_seen seen = write_to(1000000 + i);
@@ -171,7 +175,8 @@ static void logs_of_the_idle_go_to_others(void **state)
 /* As lengths show them; data keeps no log from those. */
 static void clear_to_sends_have_the_logs_of_data(void **state)
 {
-	static struct ft_nccl_stranger_table table = { .seed = 7 };
+	static struct ft_nccl_stranger_table table = { .seed = 7,
+						       .most_logs = FT_NCCL_STRANGER_LOGS };
 	struct ft_nccl_seen seen = write_to(1000000);
 
 	(void)state;
@@ -188,7 +193,8 @@ static void clear_to_sends_have_the_logs_of_data(void **state)
 /* However many come behind those that are being looked at, these stay. */
 static void who_has_packets_kept_is_not_pushed_out(void **state)
 {
-	static struct ft_nccl_stranger_table table = { .seed = 7 };
+	static struct ft_nccl_stranger_table table = { .seed = 7,
+						       .most_logs = FT_NCCL_STRANGER_LOGS_BESIDE };
 	enum { MORE = 4 * FT_NCCL_STRANGERS };
 	unsigned before;
 
