@@ -5,6 +5,7 @@
 
 #include "group_apart_others.h"
 #include "group_apart_rails.h"
+#include "group_lives.h"
 #include "group_strands.h"
 #include "operation_steps.h"
 
@@ -199,18 +200,23 @@ static int find(struct ft_nccl_apart_finder *finder, const struct ft_nccl_apart 
 int ft_nccl_apart_find(struct ft_nccl_apart *apart, const struct ft_nccl_apart_input *input)
 {
 	struct ft_nccl_apart_finder finder = { .input = input, .tags = input->tags };
-	int error = ft_nccl_sites_find(&finder.sites, input->connections, input->connection_count,
-				       NULL);
+	int error = 0;
 
 	*apart = (struct ft_nccl_apart){
+		.life = calloc(input->connection_count + 1, sizeof *apart->life),
 		.part = calloc(input->connection_count + 1, sizeof *apart->part),
 		.renumbered = calloc(input->connection_count + 1, sizeof *apart->renumbered),
 		.alone = calloc(input->connection_count + 1, sizeof *apart->alone),
 		.tangled = calloc(input->connection_count + 1, sizeof *apart->tangled),
 	};
-	if (apart->part == NULL || apart->renumbered == NULL || apart->alone == NULL ||
-	    apart->tangled == NULL)
+	if (apart->life == NULL || apart->part == NULL || apart->renumbered == NULL ||
+	    apart->alone == NULL || apart->tangled == NULL)
 		error = -ENOMEM;
+	if (error == 0)
+		error = ft_nccl_lives_find(apart->life, input->tracks, input->connection_count);
+	if (error == 0)
+		error = ft_nccl_sites_find(&finder.sites, input->connections,
+					   input->connection_count, apart->life, NULL);
 	if (error == 0)
 		error = ft_nccl_rhythms_find(&finder.rhythms, input->tracks,
 					     input->connection_count);
@@ -236,6 +242,7 @@ int ft_nccl_apart_find(struct ft_nccl_apart *apart, const struct ft_nccl_apart_i
 
 void ft_nccl_apart_free(struct ft_nccl_apart *apart)
 {
+	free(apart->life);
 	free(apart->part);
 	free(apart->renumbered);
 	free(apart->alone);

@@ -23,6 +23,7 @@ struct ft_nccl_apart_input {
 
 /* By place of the connection. */
 struct ft_nccl_apart {
+	uint32_t *life; /* as ft_nccl_lives_find() has it */
 	uint32_t *part; /* those of two numbers are not of one communicator; 0: nothing tells */
 	bool *renumbered; /* it is of none of the rings, and ranks of these show that each communicator numbers its own */
 	bool *alone; /* a ring's, of which another one may be a channel of the same communicator */

@@ -245,7 +245,8 @@ int ft_nccl_members_find(struct ft_nccl_members *members, struct ft_nccl_connect
 						 .apart = apart,
 						 .tags = tags,
 						 .connection_count = connection_count };
-	int error = ft_nccl_sites_find(&finder.sites, connections, connection_count, apart->part);
+	int error = ft_nccl_sites_find(&finder.sites, connections, connection_count, apart->life,
+				       apart->part);
 	uint32_t *before = malloc((finder.sites.count + 1) * sizeof *before);
 
 	if (error == 0)

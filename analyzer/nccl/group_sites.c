@@ -160,7 +160,7 @@ static void part_nets(struct ft_nccl_sites *sites, const uint32_t *part, size_t 
 }
 
 int ft_nccl_sites_find(struct ft_nccl_sites *sites, struct ft_nccl_connection **connections,
-		       size_t count, const uint32_t *part)
+		       size_t count, const uint32_t *life, const uint32_t *part)
 {
 	int error = reserve(sites, connections, count);
 
@@ -172,6 +172,8 @@ int ft_nccl_sites_find(struct ft_nccl_sites *sites, struct ft_nccl_connection **
 	error = settle_nets(sites, connections, count);
 	if (error == 0)
 		error = ft_nccl_releases_part(sites->nets, connections, count);
+	if (error == 0)
+		part_nets(sites, life, count);
 	if (error == 0 && part != NULL)
 		part_nets(sites, part, count);
 	if (error == 0)

@@ -34,9 +34,12 @@ struct ft_nccl_sites {
 	size_t count;
 };
 
-/* `part`: as ft_nccl_apart_find() tells, each is a network of its own; NULL: not known. 0 or -ENOMEM. */
+/*
+ * `life`: as ft_nccl_lives_find() tells, `part`: as ft_nccl_apart_find() does, each a network of its own; NULL: not known. 0 or
+ * -ENOMEM.
+ */
 int ft_nccl_sites_find(struct ft_nccl_sites *sites, struct ft_nccl_connection **connections,
-		       size_t count, const uint32_t *part);
+		       size_t count, const uint32_t *life, const uint32_t *part);
 void ft_nccl_sites_free(struct ft_nccl_sites *sites);
 
 /*
