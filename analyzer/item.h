@@ -46,8 +46,8 @@ struct ft_item {
 	bool sets_up;   /* a connection: `setup` is filled */
 	struct ft_flow_key flow_key;
 	struct ft_observed observed;
-	uint16_t sub; /* 0: the frame's first packet, which places the frame in the totals */
-	uint16_t bth_at; /* usual: offset of its BTH in the frame; else 0 */
+	uint16_t sub;      /* 0: the frame's first packet, which places the frame in the totals */
+	uint16_t bth_at;   /* usual: offset of its BTH in the frame; else 0 */
 	uint8_t truncated; /* enum ft_truncated */
 
 	/* judged and followed; up to `rules` in one piece, which is cleared at once */
