@@ -93,6 +93,8 @@ bool ft_nccl_may_wait_for(const struct ft_nccl_apart_finder *finder,
 	const uint32_t ranks = shown % sites == 0 && shown > 0 ? shown : sites;
 	struct wait wait = { .steps = ranks - 1, .hops = ranks / sites };
 
+	if (ranks == 1)
+		return true;
 	compare_beats(&wait, finder, before, behind);
 	return (wait.violated < VIOLATED || OF_MANY * wait.violated < wait.compared) &&
 	       (wait.missed < VIOLATED || MISSED * wait.missed < wait.operations);
