@@ -148,7 +148,7 @@ static inline void watch(struct ft_worker *worker, struct ft_item *item, struct 
 }
 
 /* Steps after which a packet is more than one more of its kind. */
-enum { TOLD_STEPS = FT_TALLIED_STEPS | FT_STEP_ANEW | FT_STEP_WITHHELD | FT_STEP_RESTART };
+enum { TOLD_STEPS = FT_TALLIED_STEPS | FT_STEP_ANEW | FT_STEP_WITHHELD | FT_STEP_RESUMED };
 
 /* One more of its kind, but for what the map says of it and for marks. */
 static bool is_steady(const struct ft_worker *worker, const struct ft_item *item,
@@ -198,7 +198,7 @@ __attribute__((noinline)) static void conclude(struct ft_worker *worker, struct 
 		ft_tally_transport(&worker->tally, item, &conclusion->step);
 	if ((what & (FT_STEP_RETRANSMITTED | FT_STEP_WITHHELD)) != 0)
 		ft_copies_see_again(worker->copies, &item->observed, (what & FT_STEP_BEHIND) != 0);
-	if ((what & (FT_STEP_RESTART | FT_STEP_WITHHELD)) != 0)
+	if ((what & (FT_STEP_RESUMED | FT_STEP_WITHHELD)) != 0)
 		ft_records_begin_anew(worker, conclusion->records.whole, item);
 	if ((what & FT_STEP_TOLD_AGAIN) != 0)
 		ft_tally_again(&worker->tally, item, (what & FT_STEP_ANSWER) != 0,

@@ -142,7 +142,7 @@ bool ft_doubt_life(struct ft_tracker *tracker, const struct ft_moment *moment)
 
 void ft_withhold(struct ft_tracker *tracker, const struct ft_moment *moment)
 {
-	const uint32_t as_new = FT_STEP_NEW | FT_STEP_GAP | FT_STEP_RESTART;
+	const uint32_t as_new = FT_STEP_NEW | FT_STEP_GAP | FT_STEP_RESTART | FT_STEP_RESUMED;
 	const struct ft_span *span = ft_former_span(&tracker->spans, &moment->flow->half);
 	struct ft_former *former = span == NULL ? NULL : ft_former_of(tracker, moment->flow, span);
 

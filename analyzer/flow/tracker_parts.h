@@ -84,6 +84,12 @@ struct ft_moment {
 	struct ft_step *step;
 };
 
+/* What a packet that begins a sequence is. */
+static inline uint32_t ft_restart_of(const struct ft_flow *flow)
+{
+	return FT_STEP_RESTART | (flow->packets != 0 ? FT_STEP_RESUMED : 0);
+}
+
 static inline struct ft_flow *ft_tracker_peer(const struct ft_tracker *tracker,
 					      const struct ft_flow *flow)
 {

@@ -9,6 +9,9 @@
 
 /* Scripts, and what a step says of the packet: a loss, the time that an answer took. */
 
+/* Scripts do not tell: messages are counted, and whether others passed before stands in the record. */
+#define UNTOLD ((uint32_t)(FT_STEP_MESSAGE | FT_STEP_RESUMED))
+
 static void run(struct world *world, const struct script *script)
 {
 	for (const struct packet *packet = script->packets; packet->from != 0; packet++) {
@@ -16,7 +19,7 @@ static void run(struct world *world, const struct script *script)
 
 		for (uint32_t i = 0; i <= packet->repeat; i++, next.psn++) {
 			uint32_t what = world_send(world, &next).what;
-			uint32_t shown = what & ~(uint32_t)FT_STEP_MESSAGE;
+			uint32_t shown = what & ~UNTOLD;
 
 			if (packet->from == 'B') /* its first packet begins it */
 				shown &= ~(uint32_t)FT_STEP_RESTART;
