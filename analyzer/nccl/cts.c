@@ -1,5 +1,8 @@
 #include "followed.h"
 
+#include <assert.h>
+#include <string.h>
+
 #include <decode/packet.h>
 
 #include "adrift.h"
@@ -15,6 +18,10 @@
 
 enum { MISFITS = 8 }; /* in a row, of a connection that was none */
 
+static_assert(sizeof((struct ft_nccl_request *)NULL)->rkeys ==
+		      sizeof((struct ft_nccl_cts *)NULL)->rkeys,
+	      "copied as they are, those of no device too");
+
 static void fill_request(struct ft_nccl_request *request, const struct ft_nccl_cts *entry)
 {
 	request->va = entry->addr;
@@ -24,8 +31,7 @@ static void fill_request(struct ft_nccl_request *request, const struct ft_nccl_c
 	request->has_tag = (entry->has & FT_NCCL_CTS_TAG) != 0;
 	request->tag = entry->tag;
 	request->rkey_count = entry->rkey_count;
-	for (uint8_t i = 0; i < entry->rkey_count; i++)
-		request->rkeys[i] = entry->rkeys[i];
+	memcpy(request->rkeys, entry->rkeys, sizeof request->rkeys);
 }
 
 /* The first has been read, mostly. */
