@@ -81,6 +81,11 @@ void ft_growth_stay_small(struct ft_growth *growth, size_t bytes)
 	keep_small(growth);
 }
 
+void ft_growth_be_huge(struct ft_growth *growth)
+{
+	growth->small_until = 0;
+}
+
 void ft_growth_skip(struct ft_growth *growth, size_t bytes)
 {
 	growth->taken = bytes < growth->bytes ? bytes : growth->bytes;

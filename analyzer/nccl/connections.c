@@ -14,22 +14,23 @@
 #include "spares.h"
 #include "successor.h"
 
-enum { HALVES = 8 /* half-connections of a connection, mostly at most */ };
+#define HINTS_BYTES (FT_NCCL_HINTS * sizeof(struct ft_nccl_hint))
 
-/* Where packets may go straight. */
+/* Where packets may go straight: in huge pages, as each packet asks for a few lines of these, of whichever connection. */
 static int reserve_straights(struct ft_nccl_connections *connections)
 {
 	const struct ft_nccl_config *config = &connections->config;
-	size_t bytes = config->connections * sizeof *connections->straights;
+	size_t bytes = HINTS_BYTES + config->connections * sizeof *connections->straights;
 
 	if (!ft_nccl_may_go_straight(config))
 		return 0;
-	if (ft_growth_reserve(&connections->straight_memory, bytes) != 0 ||
-	    ft_growth_reserve(&connections->hint_memory,
-			      FT_NCCL_HINTS * sizeof *connections->hints) != 0)
+	if (ft_growth_reserve(&connections->straight_memory,
+			      (bytes + FT_HUGE_PAGE - 1) & ~(FT_HUGE_PAGE - 1)) != 0)
 		return -ENOMEM;
-	connections->straights = (struct ft_nccl_straight *)connections->straight_memory.memory;
-	connections->hints = (struct ft_nccl_hint *)connections->hint_memory.memory;
+	ft_growth_be_huge(&connections->straight_memory);
+	connections->hints = (struct ft_nccl_hint *)connections->straight_memory.memory;
+	connections->straights =
+		(struct ft_nccl_straight *)(connections->straight_memory.memory + HINTS_BYTES);
 	return 0;
 }
 
@@ -37,12 +38,8 @@ static int reserve_straights(struct ft_nccl_connections *connections)
 static void take_straight(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed)
 {
-	const uint32_t count = connections->count + 1;
-
-	ft_growth_upto(&connections->straight_memory, count * sizeof *connections->straights);
-	if (count <= FT_NCCL_HINTS / HALVES)
-		ft_growth_upto(&connections->hint_memory,
-			       count * HALVES * sizeof *connections->hints);
+	ft_growth_upto(&connections->straight_memory,
+		       HINTS_BYTES + (connections->count + 1) * sizeof *connections->straights);
 	followed->straight = &connections->straights[connections->count];
 }
 
@@ -95,7 +92,6 @@ void ft_nccl_connections_destroy(struct ft_nccl_connections *connections)
 		free_followed(connections->pool, connections->all[i]);
 	free(connections->all);
 	ft_growth_release(&connections->straight_memory);
-	ft_growth_release(&connections->hint_memory);
 	ft_nccl_ends_free(&connections->ends);
 	ft_nccl_ends_free(&connections->spares);
 	ft_nccl_keys_free(&connections->keys);

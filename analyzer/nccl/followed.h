@@ -179,8 +179,8 @@ struct ft_nccl_connections {
 	struct ft_nccl_sink sink;
 	struct ft_nccl_followed **all;      /* by id */
 	struct ft_nccl_straight *straights; /* likewise; NULL: no packets go straight */
-	struct ft_nccl_hint *hints; /* FT_NCCL_HINTS, by a packet's number; NULL: likewise */
-	struct ft_growth straight_memory, hint_memory; /* whose these are */
+	struct ft_nccl_hint *hints;       /* FT_NCCL_HINTS, by a packet's number; NULL: likewise */
+	struct ft_growth straight_memory; /* of both */
 	uint32_t count, room;
 	uint64_t dropped;
 	struct ft_nccl_end_table ends;

@@ -42,6 +42,9 @@ int ft_growth_reserve(struct ft_growth *growth, size_t bytes);
 /* Before any is taken: small pages for so much from the start, at most for all. */
 void ft_growth_stay_small(struct ft_growth *growth, size_t bytes);
 
+/* Before any is taken: huge pages from the start, for what is large as soon as there is any of it. */
+void ft_growth_be_huge(struct ft_growth *growth);
+
 /*
  * Before any is taken: so much at the start is never used, and gets no pages, but counts as taken. Whatever is used is in huge
  * pages the sooner for it.

@@ -168,6 +168,22 @@ static void growth_that_skips_more_than_all_takes_none(void **state)
 	ft_growth_release(&growth);
 }
 
+static void growth_that_is_to_be_huge_takes_a_huge_page_first(void **state)
+{
+	struct ft_growth growth;
+
+	(void)state;
+	assert_int_equal(ft_growth_reserve(&growth, 8 * MIB), 0);
+	ft_growth_be_huge(&growth);
+	assert_false(has_page(growth.memory));
+	ft_growth_upto(&growth, 1);
+	assert_int_equal(growth.taken, FT_HUGE_PAGE);
+	assert_true(has_page(growth.memory + FT_HUGE_PAGE - PAGE));
+	ft_growth_upto(&growth, 8 * MIB);
+	check_zero_and_write(growth.memory, 8 * MIB);
+	ft_growth_release(&growth);
+}
+
 static void growth_that_is_to_stay_small_for_more_than_all_does_so_for_all(void **state)
 {
 	struct ft_growth growth;
@@ -242,6 +258,7 @@ int main(void)
 		cmocka_unit_test(growth_that_is_to_stay_small_takes_little_at_a_time),
 		cmocka_unit_test(growth_takes_no_page_of_what_it_skips),
 		cmocka_unit_test(growth_that_skips_more_than_all_takes_none),
+		cmocka_unit_test(growth_that_is_to_be_huge_takes_a_huge_page_first),
 		cmocka_unit_test(growth_that_is_to_stay_small_for_more_than_all_does_so_for_all),
 		cmocka_unit_test(growth_keeps_what_was_written),
 		cmocka_unit_test(slow_pages_are_followed_by_small_ones_for_a_while),
