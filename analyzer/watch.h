@@ -15,12 +15,14 @@
 enum {
 	FT_WATCH_TRIES = 4,
 	FT_WATCH_IDLE = FT_WATCH_TRIES, /* shown now and then, because queue pairs are used anew */
-	FT_WATCH_FOLLOWED, /* plus clear-to-sends of its own, its other half being known; and one for every eight ACKs */
+	FT_WATCH_FOLLOWED, /* plus clear-to-sends of its own, its other half being known; and one for every two ACKs */
 	FT_WATCH_ASKING = FT_WATCH_FOLLOWED + 16, /* by then the order of ACKs is known */
 	FT_WATCH_AGAIN = 64,                      /* PSNs between looks */
 	FT_WATCH_YOUNG = 64, /* packets of a half-connection: until then each ACK is worth a look */
-	FT_WATCH_SPARSE = 29, /* of 32 bits of a PSN's hash: one in eight is shown */
-	FT_WATCH_ACK = 0x11,  /* opcode, as is */
+	/* of 32 bits of a PSN's hash: one in eight is shown later; one in two counts until then */
+	FT_WATCH_SPARSE = 29,
+	FT_WATCH_COUNTED = 31,
+	FT_WATCH_ACK = 0x11, /* opcode, as is */
 	FT_WATCH_MIDDLE = 0x07,
 };
 
@@ -48,9 +50,14 @@ static inline uint32_t ft_watch_is_among(uint32_t operations, uint32_t opcode)
 }
 
 /* By a hash, since the last packets of messages often have PSNs that are alike. */
+static inline bool ft_watch_is_one_of(uint32_t psn, unsigned bits)
+{
+	return psn * UINT32_C(0x9e3779b1) >> bits == 0;
+}
+
 static inline bool ft_watch_is_sample(uint32_t psn)
 {
-	return psn * UINT32_C(0x9e3779b1) >> FT_WATCH_SPARSE == 0;
+	return ft_watch_is_one_of(psn, FT_WATCH_SPARSE);
 }
 
 /*
@@ -89,7 +96,8 @@ static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, stru
 	} else if (flow->watched < FT_WATCH_FOLLOWED || opcode == 0x0a || opcode >= 32) {
 		ft_watch_closely(worker, item, flow);
 	} else {
-		flow->watched += (uint8_t)(opcode == FT_WATCH_ACK && ft_watch_is_sample(psn));
+		flow->watched += (uint8_t)(opcode == FT_WATCH_ACK &&
+					   ft_watch_is_one_of(psn, FT_WATCH_COUNTED));
 		ft_watch_mark(worker, item,
 			      ft_watch_is_among(FT_WATCH_WRITES | 1u << FT_WATCH_ACK, opcode));
 	}
