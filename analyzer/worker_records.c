@@ -10,7 +10,6 @@ enum {
 	CAUGHT_UP_PACKETS = 2, /* did, before one that goes on: it only looks as if */
 	/* these are asked again when an answer is lost, and no packet says so */
 	DOUBTED_READS = 32,
-	ANEW_NS = 100000000, /* of silence, in which the queue pair may have had another peer */
 };
 
 /* Of a P_Key base or VLAN that is not the half-connection's first one. */
@@ -74,7 +73,8 @@ void ft_records_begin_anew(struct ft_worker *worker, const struct ft_flow *flow,
 {
 	const uint64_t ts_ns = ft_item_time(item);
 
-	if (worker->suspects != NULL && ts_ns > flow->last_ns && ts_ns - flow->last_ns > ANEW_NS)
+	if (worker->suspects != NULL && ts_ns > flow->last_ns &&
+	    ts_ns - flow->last_ns > FT_RESUMED_NS)
 		ft_firsts_add(&worker->firsts, ft_flow_number(worker->flows, flow), &item->observed,
 			      item->frame);
 }

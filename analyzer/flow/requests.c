@@ -105,7 +105,7 @@ static void begin(struct ft_tracker *tracker, const struct ft_moment *moment)
 
 	if (ahead >= FT_PSN_WINDOW || ahead <= -FT_PSN_WINDOW)
 		half->acked = FT_PSN_NONE;
-	moment->step->what |= ft_restart_of(moment->flow);
+	moment->step->what |= ft_restart_of(moment);
 	if ((half->flags & FT_HALF_NAKED) == 0 && half->first_psn == FT_PSN_NONE)
 		half->first_psn = moment->observed->psn;
 	ft_loss_silent(tracker->evidence, moment->observed->frame);

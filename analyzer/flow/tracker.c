@@ -208,7 +208,7 @@ static void enter(struct ft_tracker *tracker, const struct ft_moment *moment)
 	struct ft_flow *peer;
 
 	flow->half.service = (uint8_t)ft_opcode_service(moment->observed->opcode);
-	moment->step->what |= ft_restart_of(flow);
+	moment->step->what |= ft_restart_of(moment);
 	flow->opened = ft_opening_of(moment->observed->frame);
 	ft_pairs_enter(tracker->pairs, flow, moment->observed);
 	peer = ft_tracker_peer(tracker, flow);

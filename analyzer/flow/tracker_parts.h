@@ -85,9 +85,14 @@ struct ft_moment {
 };
 
 /* What a packet that begins a sequence is. */
-static inline uint32_t ft_restart_of(const struct ft_flow *flow)
+static inline uint32_t ft_restart_of(const struct ft_moment *moment)
 {
-	return FT_STEP_RESTART | (flow->packets != 0 ? FT_STEP_RESUMED : 0);
+	const struct ft_flow *flow = moment->flow;
+	const uint64_t ts_ns = moment->observed->ts_ns;
+	const bool is_resumed = flow->packets != 0 && ts_ns > flow->last_ns &&
+				ts_ns - flow->last_ns > FT_RESUMED_NS;
+
+	return FT_STEP_RESTART | (is_resumed ? FT_STEP_RESUMED : 0);
 }
 
 static inline struct ft_flow *ft_tracker_peer(const struct ft_tracker *tracker,

@@ -42,9 +42,12 @@ enum ft_step_what {
 	/* all withheld of one half passed before: ft_tracker_told() */
 	FT_STEP_TOLD_AGAIN = 1u << 17,
 	FT_STEP_TOLD_NEW = 1u << 18, /* none of it did: likewise */
-	FT_STEP_RESUMED =
-		1u << 19, /* with FT_STEP_RESTART: packets of the half-connection passed before */
+	/* with FT_STEP_RESTART: packets of the half-connection passed before, the last one longer than FT_RESUMED_NS ago */
+	FT_STEP_RESUMED = 1u << 19,
 };
+
+/* Of silence, in which a queue pair may have had another peer. */
+enum { FT_RESUMED_NS = 100000000 };
 
 enum ft_message_kind {
 	FT_MESSAGE_SEND,
