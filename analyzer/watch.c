@@ -70,7 +70,7 @@ __attribute__((noinline)) static void learn(struct ft_worker *worker, struct ft_
 		note_strange(worker, item, flow);
 		return;
 	}
-	ft_watch_mark(worker, item, 1);
+	ft_watch_mark(worker, item);
 }
 
 /* Most half-connections have a few writes, and nothing to do with NCCL: those are told without a call. */
@@ -89,7 +89,7 @@ __attribute__((noinline)) static void see_answer(struct ft_worker *worker, struc
 	if (!ft_watched_pairs_have(&worker->watched, &flow->key))
 		return;
 	flow->watched = FT_WATCH_FOLLOWED;
-	ft_watch_mark(worker, item, 1);
+	ft_watch_mark(worker, item);
 }
 
 void ft_watch_closely(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)

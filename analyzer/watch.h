@@ -22,13 +22,15 @@ enum {
 	/* of 32 bits of a PSN's hash: one in eight is shown later; one in two counts until then */
 	FT_WATCH_SPARSE = 29,
 	FT_WATCH_COUNTED = 31,
-	FT_WATCH_ACK = 0x11, /* opcode, as is */
+	FT_WATCH_ACK = 0x11, /* opcodes */
+	FT_WATCH_ASK = 0x0a,
 	FT_WATCH_MIDDLE = 0x07,
 };
 
 /* Where RC writes begin and end: bits 1 << opcode. */
 #define FT_WATCH_BEGINS (1u << 0x06 | 1u << 0x0a | 1u << 0x0b)
 #define FT_WATCH_WRITES (FT_WATCH_BEGINS | 1u << 0x08 | 1u << 0x09)
+#define FT_WATCH_DATA   (FT_WATCH_WRITES & ~(1u << FT_WATCH_ASK)) /* no clear-to-sends */
 
 /* Which bit of the batch's is its. */
 static inline unsigned ft_watch_place(const struct ft_worker *worker, const struct ft_item *item)
@@ -36,17 +38,17 @@ static inline unsigned ft_watch_place(const struct ft_worker *worker, const stru
 	return (unsigned)(item - worker->batch.items) % 64;
 }
 
-/* For the follower: 1, or not: 0. */
-static inline void ft_watch_mark(struct ft_worker *worker, struct ft_item *item, uint32_t wanted)
+/* For the follower. */
+static inline void ft_watch_mark(struct ft_worker *worker, struct ft_item *item)
 {
-	item->framing |= (uint8_t)(wanted * FT_FRAMING_SHOWN);
-	worker->batch.framed |= (uint64_t)wanted << ft_watch_place(worker, item);
+	item->framing |= FT_FRAMING_SHOWN;
+	worker->batch.framed |= UINT64_C(1) << ft_watch_place(worker, item);
 }
 
-/* 1: the operation is one of those with a bit, 0: it is not; no branch. */
-static inline uint32_t ft_watch_is_among(uint32_t operations, uint32_t opcode)
+/* The operation is one of those with a bit. */
+static inline bool ft_watch_is_among(uint32_t operations, uint32_t opcode)
 {
-	return operations >> opcode % 32 & (opcode < 32);
+	return opcode < 32 && (operations >> opcode & 1) != 0;
 }
 
 /* By a hash, since the last packets of messages often have PSNs that are alike. */
@@ -78,28 +80,39 @@ static inline bool ft_watch_rests(const struct ft_item *item, const struct ft_fl
 		       : psn % FT_WATCH_AGAIN != 0;
 }
 
-/*
- * Show it, if its operation is worth a look; `flow` is its half-connection. Most are the middle of a write, and are not.
- * Which of the others are, of one that is followed, is as good as random: there is no branch on that.
- */
-static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
+/* One of a half-connection that is followed, and no data. */
+static inline void ft_watch_answer(struct ft_worker *worker, struct ft_item *item,
+				   struct ft_flow *flow)
 {
 	uint32_t opcode = item->observed.opcode, psn = item->observed.psn;
+	bool is_known = flow->watched >= FT_WATCH_ASKING;
 
-	if (opcode == FT_WATCH_MIDDLE || ft_watch_rests(item, flow))
-		return;
-	if (flow->watched >= FT_WATCH_ASKING) {
-		uint32_t acks = ft_watch_is_sample(psn);
-
-		ft_watch_mark(worker, item,
-			      ft_watch_is_among(FT_WATCH_WRITES | acks << FT_WATCH_ACK, opcode));
-	} else if (flow->watched < FT_WATCH_FOLLOWED || opcode == 0x0a || opcode >= 32) {
+	if (opcode == FT_WATCH_ACK) {
+		if (!is_known && ft_watch_is_one_of(psn, FT_WATCH_COUNTED))
+			flow->watched++;
+		if (!is_known || ft_watch_is_sample(psn))
+			ft_watch_mark(worker, item);
+	} else if (!is_known) {
 		ft_watch_closely(worker, item, flow);
+	} else if (opcode == FT_WATCH_ASK) {
+		ft_watch_mark(worker, item);
+	}
+}
+
+/* Show it, if its operation is worth a look; `flow` is its half-connection. Most are the middle of a write, and are not. */
+static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
+{
+	uint32_t opcode = item->observed.opcode;
+
+	if (opcode == FT_WATCH_MIDDLE)
+		return;
+	if (flow->watched < FT_WATCH_FOLLOWED) {
+		if (!ft_watch_rests(item, flow))
+			ft_watch_closely(worker, item, flow);
+	} else if (ft_watch_is_among(FT_WATCH_DATA, opcode)) {
+		ft_watch_mark(worker, item);
 	} else {
-		flow->watched += (uint8_t)(opcode == FT_WATCH_ACK &&
-					   ft_watch_is_one_of(psn, FT_WATCH_COUNTED));
-		ft_watch_mark(worker, item,
-			      ft_watch_is_among(FT_WATCH_WRITES | 1u << FT_WATCH_ACK, opcode));
+		ft_watch_answer(worker, item, flow);
 	}
 }
 
