@@ -42,6 +42,7 @@ int ft_framing_create(struct ft_framing **framing, const struct ft_engine_config
 		ft_framing_destroy(made);
 		return error;
 	}
+	made->way = ft_nccl_follower_way(made->follower);
 	*framing = made;
 	return 0;
 }
@@ -225,10 +226,10 @@ static int look_closely(struct ft_framing *framing, const struct ft_item *item)
 }
 
 /* A stranger before there is NCCL, or just what its connection expects: there is one then, and `awake` is set. */
-static inline bool is_expected(const struct ft_framing *framing, const struct ft_item *item,
-			       uint32_t number)
+static bool is_expected(const struct ft_framing *framing, const struct ft_item *item)
 {
-	const struct ft_nccl_glimpse glimpse = ft_item_glimpse(item, number, framing->since);
+	const struct ft_nccl_glimpse glimpse = ft_item_glimpse(
+		item, framing->one_table ? item->record : item->hash, framing->since);
 
 	if (!framing->glances) {
 		if (!framing->awake && (item->framing & FT_FRAMING_INTEREST) != FT_FRAMING_SHOWN)
@@ -236,7 +237,26 @@ static inline bool is_expected(const struct ft_framing *framing, const struct ft
 		if (is_apart(framing, item->observed.vlan))
 			return false;
 	}
-	return ft_nccl_follower_glance(framing->follower, &glimpse);
+	return ft_nccl_glance(&framing->way, &glimpse);
+}
+
+/* Those that are expected, up to the first where that takes more than a glance. What is left. */
+static uint64_t pass_expected(const struct ft_framing *framing, const struct ft_item *items,
+			      uint64_t marks)
+{
+	const struct ft_nccl_way way = framing->way;
+	const uint32_t since = framing->since;
+
+	if (!framing->glances || since == 0 || way.straights == NULL)
+		return marks;
+	for (; marks != 0; marks &= marks - 1) {
+		const struct ft_item *item = &items[__builtin_ctzll(marks)];
+		const struct ft_nccl_glimpse glimpse = ft_item_glimpse(item, item->record, since);
+
+		if (!ft_nccl_glance_again(&way, &glimpse))
+			break;
+	}
+	return marks;
 }
 
 /*
@@ -245,21 +265,18 @@ static inline bool is_expected(const struct ft_framing *framing, const struct ft
  */
 static int see_row(struct ft_framing *framing, const struct ft_item *items, uint64_t marks)
 {
-	const bool one_table = framing->one_table;
+	int error = 0;
 
 	if (framing->latest.items != NULL)
 		keep_all_begun(framing, items, marks);
-	for (; marks != 0; marks &= marks - 1) {
+	while (error == 0 && (marks = pass_expected(framing, items, marks)) != 0) {
 		const struct ft_item *item = &items[__builtin_ctzll(marks)];
-		int error;
 
-		if (is_expected(framing, item, one_table ? item->record : item->hash))
-			continue;
-		error = look_closely(framing, item);
-		if (error != 0)
-			return error;
+		if (!is_expected(framing, item))
+			error = look_closely(framing, item);
+		marks &= marks - 1;
 	}
-	return 0;
+	return error;
 }
 
 /* Whatever the map says of it, for which it is here, it goes on as its half-connection did. */
@@ -314,23 +331,20 @@ void ft_framing_reuse(struct ft_framing *framing, uint64_t reused, const struct 
 
 void ft_framing_prefetch_early(const struct ft_framing *framing, const struct ft_batch *batch)
 {
+	const struct ft_nccl_way way = framing->way;
 	uint64_t marks = marks_from(batch->framed, 0, batch->count);
 
-	for (; marks != 0; marks &= marks - 1) {
-		const struct ft_item *item = &batch->items[__builtin_ctzll(marks)];
-
-		ft_nccl_follower_prefetch_early(framing->follower, item->record);
-		__builtin_prefetch(item->frame->bytes + item->bth_at + FT_BRIEF_BTH_LEN + 4);
-	}
+	for (; marks != 0; marks &= marks - 1)
+		ft_nccl_prefetch_early(&way, batch->items[__builtin_ctzll(marks)].record);
 }
 
 void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch *batch)
 {
+	const struct ft_nccl_way way = framing->way;
 	uint64_t marks = marks_from(batch->framed, 0, batch->count);
 
 	for (; marks != 0; marks &= marks - 1)
-		ft_nccl_follower_prefetch(framing->follower,
-					  batch->items[__builtin_ctzll(marks)].record);
+		ft_nccl_prefetch(&way, batch->items[__builtin_ctzll(marks)].record);
 }
 
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,

@@ -38,6 +38,7 @@ struct ft_framing_line {
 
 struct ft_framing {
 	struct ft_nccl_follower *follower;
+	struct ft_nccl_way way; /* of the follower */
 	const struct ft_decode_config *decode;
 	const struct ft_map *map; /* NULL: who may talk to whom is not known */
 	struct ft_findings findings;
@@ -87,7 +88,7 @@ void ft_framing_show_all(struct ft_framing *framing);
 /* Before items of a batch, which is not empty: of how many half-connections others took the record, this batch included. */
 void ft_framing_reuse(struct ft_framing *framing, uint64_t reused, const struct ft_batch *batch);
 
-/* Some packets before ft_framing_prefetch(): what that asks for, and what those 64 items have behind their BTH. */
+/* Some packets before ft_framing_prefetch(): what that asks for. */
 void ft_framing_prefetch_early(const struct ft_framing *framing, const struct ft_batch *batch);
 
 /* Fetch from memory what is known of the connections of a batch's first 64 items, as far as it is to see these. */

@@ -36,14 +36,8 @@ void ft_nccl_connections_name(struct ft_nccl_connections *connections,
 void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 			     const struct ft_nccl_seen *seen, struct ft_nccl_qp *qp);
 
-/* A packet that is just what its connection expects. False: it is not, and nothing has changed. */
-bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
-				const struct ft_nccl_glimpse *glimpse);
-
-/* See ft_nccl_follower_prefetch(). */
-void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t number);
-void ft_nccl_connections_prefetch_early(const struct ft_nccl_connections *connections,
-					uint32_t number);
+/* See ft_nccl_follower_way(). */
+struct ft_nccl_way ft_nccl_connections_way(struct ft_nccl_connections *connections);
 
 /* What the packet seen last is; false: nothing of NCCL's framing. */
 bool ft_nccl_connections_shown(const struct ft_nccl_connections *connections,

@@ -166,9 +166,9 @@ struct ft_nccl_waiting {
 struct ft_nccl_hint {
 	uint64_t sure;   /* if it is still this, they go there again: glance.c */
 	uintptr_t ahead; /* as ft_nccl_straight_take() had it last */
-	uint32_t line;   /* where the connection's part of `straights` begins */
-	uint8_t place;   /* below FT_NCCL_STRAIGHT_PLACES */
+	uint32_t at;     /* bytes: where the connection's part of `straights` begins */
 	struct ft_nccl_straight_needs needs;
+	uint8_t place; /* below FT_NCCL_STRAIGHT_PLACES */
 } __attribute__((aligned(32)));
 static_assert(sizeof(struct ft_nccl_hint) == 32, "none is in two cache lines");
 

@@ -94,20 +94,9 @@ void ft_nccl_follower_see(struct ft_nccl_follower *follower, const struct ft_ncc
 	ft_nccl_connections_see(follower->connections, seen, qp);
 }
 
-bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
-			     const struct ft_nccl_glimpse *glimpse)
+struct ft_nccl_way ft_nccl_follower_way(const struct ft_nccl_follower *follower)
 {
-	return ft_nccl_connections_glance(follower->connections, glimpse);
-}
-
-void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower, uint32_t number)
-{
-	ft_nccl_connections_prefetch(follower->connections, number);
-}
-
-void ft_nccl_follower_prefetch_early(const struct ft_nccl_follower *follower, uint32_t number)
-{
-	ft_nccl_connections_prefetch_early(follower->connections, number);
+	return ft_nccl_connections_way(follower->connections);
 }
 
 void ft_nccl_follower_see_tcp(struct ft_nccl_follower *follower,

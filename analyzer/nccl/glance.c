@@ -1,27 +1,27 @@
 #include "followed.h"
 
-enum { LINES = sizeof(struct ft_nccl_straight) / FT_NCCL_STRAIGHT_LINE /* of a connection */ };
-
-static inline struct ft_nccl_straight *straight_of(const struct ft_nccl_connections *connections,
+static inline struct ft_nccl_straight *straight_of(const struct ft_nccl_way *way,
 						   const struct ft_nccl_hint *hint)
 {
-	uint8_t *lines = (uint8_t *)connections->straights;
-
-	return (struct ft_nccl_straight *)(lines + (size_t)hint->line * FT_NCCL_STRAIGHT_LINE);
+	return (struct ft_nccl_straight *)((uint8_t *)way->straights + hint->at);
 }
 
-void ft_nccl_connections_prefetch(const struct ft_nccl_connections *connections, uint32_t number)
+struct ft_nccl_way ft_nccl_connections_way(struct ft_nccl_connections *connections)
 {
-	const struct ft_nccl_hint *hint = &connections->hints[number % FT_NCCL_HINTS];
-
-	if (connections->straights != NULL)
-		ft_nccl_straight_prefetch(straight_of(connections, hint), hint->needs, hint->ahead);
+	return (struct ft_nccl_way){ connections, connections->straights, connections->hints };
 }
 
-void ft_nccl_connections_prefetch_early(const struct ft_nccl_connections *connections,
-					uint32_t number)
+void ft_nccl_prefetch(const struct ft_nccl_way *way, uint32_t number)
 {
-	__builtin_prefetch(&connections->hints[number % FT_NCCL_HINTS], 1);
+	const struct ft_nccl_hint *hint = &way->hints[number % FT_NCCL_HINTS];
+
+	if (way->straights != NULL)
+		ft_nccl_straight_prefetch(straight_of(way, hint), hint->needs, hint->ahead);
+}
+
+void ft_nccl_prefetch_early(const struct ft_nccl_way *way, uint32_t number)
+{
+	__builtin_prefetch(&way->hints[number % FT_NCCL_HINTS], 1);
 }
 
 /* Whose it is, if it goes straight; the hint will do next time. */
@@ -39,7 +39,7 @@ static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connec
 	place = ft_nccl_straight_place(end->lane, end->role);
 	if (!straight->is_on || !ft_nccl_straight_has(straight, place, key))
 		return NULL;
-	hint->line = end->connection * LINES;
+	hint->at = (uint32_t)(end->connection * sizeof *straight);
 	hint->place = (uint8_t)place;
 	hint->needs = ft_nccl_straight_needs(straight, place);
 	return straight;
@@ -65,12 +65,12 @@ static inline uint64_t sure_of(const struct ft_nccl_straight *straight, uint32_t
 }
 
 /* Its place is where the last packet of its number went, though that was not sure; or it is looked up. */
-__attribute__((noinline)) static struct ft_nccl_straight *find(
-	const struct ft_nccl_connections *connections, const struct ft_nccl_glimpse *glimpse,
-	struct ft_nccl_hint *hint)
+static struct ft_nccl_straight *find(const struct ft_nccl_way *way,
+				     const struct ft_nccl_glimpse *glimpse,
+				     struct ft_nccl_hint *hint)
 {
 	const struct ft_observed *observed = glimpse->observed;
-	struct ft_nccl_straight *straight = straight_of(connections, hint);
+	struct ft_nccl_straight *straight = straight_of(way, hint);
 	struct ft_flow_key turned;
 	const struct ft_flow_key *key = as_ends_have_it(glimpse->key, &turned);
 
@@ -79,33 +79,48 @@ __attribute__((noinline)) static struct ft_nccl_straight *find(
 		return NULL;
 	straight = straight->is_on && ft_nccl_straight_has(straight, hint->place, key)
 			   ? straight
-			   : look_up(connections, key, observed->vlan, hint);
-	return straight != NULL && observed->frame >> 32 == straight->frames ? straight : NULL;
+			   : look_up(way->connections, key, observed->vlan, hint);
+	if (straight == NULL || observed->frame >> 32 != straight->frames)
+		return NULL;
+	if (glimpse->since != 0)
+		hint->sure = sure_of(straight, glimpse->number, glimpse->since);
+	return straight;
 }
 
-/* What a packet on the straight way takes is all in here: calls on the way took a tenth of its instructions. */
-__attribute__((flatten)) bool ft_nccl_connections_glance(struct ft_nccl_connections *connections,
-							 const struct ft_nccl_glimpse *glimpse)
+static inline struct ft_nccl_hint *hint_of(const struct ft_nccl_way *way,
+					   const struct ft_nccl_glimpse *glimpse)
 {
-	struct ft_nccl_straight *straight;
-	struct ft_nccl_hint *hint;
-	uintptr_t ahead;
+	return &way->hints[glimpse->number % FT_NCCL_HINTS];
+}
 
-	if (connections->straights == NULL)
-		return false;
-	hint = &connections->hints[glimpse->number % FT_NCCL_HINTS];
-	straight = straight_of(connections, hint);
-	if (glimpse->since == 0 ||
-	    hint->sure != sure_of(straight, glimpse->number, glimpse->since)) {
-		straight = find(connections, glimpse, hint);
-		if (straight == NULL)
-			return false;
-		if (glimpse->since != 0)
-			hint->sure = sure_of(straight, glimpse->number, glimpse->since);
-	}
-	ahead = ft_nccl_straight_take(straight, hint->place, glimpse);
+static inline bool take(struct ft_nccl_straight *straight, struct ft_nccl_hint *hint,
+			const struct ft_nccl_glimpse *glimpse)
+{
+	uintptr_t ahead = ft_nccl_straight_take(straight, hint->place, glimpse);
+
 	if (ahead == 0)
 		return false;
 	hint->ahead = ahead;
 	return true;
+}
+
+bool ft_nccl_glance(const struct ft_nccl_way *way, const struct ft_nccl_glimpse *glimpse)
+{
+	struct ft_nccl_straight *straight;
+
+	if (way->straights == NULL)
+		return false;
+	straight = find(way, glimpse, hint_of(way, glimpse));
+	return straight != NULL && take(straight, hint_of(way, glimpse), glimpse);
+}
+
+/* What a packet on the straight way takes is all in here: calls on the way took a tenth of its instructions. */
+__attribute__((flatten)) bool ft_nccl_glance_again(const struct ft_nccl_way *way,
+						   const struct ft_nccl_glimpse *glimpse)
+{
+	struct ft_nccl_hint *hint = hint_of(way, glimpse);
+	struct ft_nccl_straight *straight = straight_of(way, hint);
+
+	return hint->sure == sure_of(straight, glimpse->number, glimpse->since) &&
+	       take(straight, hint, glimpse);
 }

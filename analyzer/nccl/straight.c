@@ -6,7 +6,7 @@
 #include <decode/brief.h>
 #include <decode/little_endian.h>
 
-enum { RETH_LEN = 16, ADDR_BYTES = 8, PAYLOAD_MOST = 4096 };
+enum { ADDR_BYTES = 8, PAYLOAD_MOST = 4096 };
 
 static struct ft_nccl_straight_message *message_at(const struct ft_nccl_straight *straight,
 						   uint64_t k)
@@ -30,30 +30,60 @@ bool ft_nccl_straight_is_next_cts(const struct ft_nccl_straight *straight,
 	       observed->payload == straight->entry_bytes && straight->cts_left != 0;
 }
 
-/* What the capture holds of the packet from behind its BTH on. */
-static inline const uint8_t *extension_of(const struct ft_nccl_glimpse *glimpse, uint32_t *captured)
+const uint8_t *ft_nccl_straight_extension(const struct ft_nccl_glimpse *glimpse)
 {
-	const struct ft_frame *frame = glimpse->frame;
-	uint32_t at = glimpse->bth_at + FT_BRIEF_BTH_LEN;
+	return glimpse->frame->bytes + glimpse->bth_at + FT_BRIEF_BTH_LEN;
+}
 
-	*captured = frame->captured - at;
-	return frame->bytes + at;
+static inline uint64_t word_of(const uint8_t *bytes)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof word);
+	return word;
+}
+
+/* Where a and b differ, in words of 8 bytes. */
+static inline uint64_t differing(const uint8_t *a, const uint8_t *b, uint32_t words)
+{
+	uint64_t bits = 0;
+
+	for (uint32_t i = 0; i < words; i++)
+		bits |= word_of(a + 8 * (size_t)i) ^ word_of(b + 8 * (size_t)i);
+	return bits;
+}
+
+/* So many bytes, 8 at least: a call to compare them would cost more. Those of families are told apart, to be compared at once. */
+static inline bool are_alike(const uint8_t *a, const uint8_t *b, uint32_t bytes)
+{
+	const uint32_t last = bytes - (uint32_t)sizeof(uint64_t);
+	uint64_t bits = word_of(a + last) ^ word_of(b + last);
+
+	switch (last) {
+	case 48:
+		return (bits | differing(a, b, 6)) == 0;
+	case 16:
+		return (bits | differing(a, b, 2)) == 0;
+	default:
+		return (bits | differing(a, b, (last + 7) / 8)) == 0;
+	}
 }
 
 const uint8_t *ft_nccl_straight_entry(const struct ft_nccl_straight *straight,
 				      const struct ft_nccl_glimpse *glimpse)
 {
-	uint32_t captured;
-	const uint8_t *entry = extension_of(glimpse, &captured) + RETH_LEN;
+	uint32_t before = glimpse->bth_at + FT_BRIEF_BTH_LEN + FT_NCCL_STRAIGHT_RETH;
+	uint32_t captured = glimpse->frame->captured - before;
 
-	captured -= RETH_LEN;
 	if (captured > straight->entry_bytes)
 		captured = straight->entry_bytes;
-	return captured == straight->entry_captured &&
-			       memcmp(entry + ADDR_BYTES, straight->entry + ADDR_BYTES,
-				      captured - ADDR_BYTES) == 0
-		       ? entry
-		       : NULL;
+	return captured == straight->entry_captured ? glimpse->frame->bytes + before : NULL;
+}
+
+bool ft_nccl_straight_is_like(const struct ft_nccl_straight *straight, const uint8_t *entry)
+{
+	return are_alike(entry + ADDR_BYTES, straight->entry + ADDR_BYTES,
+			 straight->entry_captured - (uint32_t)ADDR_BYTES);
 }
 
 static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
@@ -64,7 +94,7 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 	    straight->newest + 1 - done_of(straight) > straight->mask)
 		return false;
 	entry = ft_nccl_straight_entry(straight, glimpse);
-	if (entry == NULL)
+	if (entry == NULL || !ft_nccl_straight_is_like(straight, entry))
 		return false;
 	straight->newest++;
 	straight->cts_psn = ft_psn_add(straight->cts_psn, 1);
@@ -90,19 +120,10 @@ static bool is_next_write(const struct ft_nccl_straight *straight,
 	       observed->length <= straight->length_most;
 }
 
-/* It stands behind the RETH, if there is one. */
-uint32_t ft_nccl_straight_immediate(const struct ft_nccl_glimpse *glimpse)
+static bool is_length(const struct ft_nccl_straight *straight, const uint8_t *immediate,
+		      uint32_t length)
 {
-	uint32_t captured;
-	const uint8_t *extension = extension_of(glimpse, &captured);
-
-	return ft_be32(extension + (glimpse->observed->opcode == 0x0b ? RETH_LEN : 0));
-}
-
-static bool is_length(const struct ft_nccl_straight *straight,
-		      const struct ft_nccl_glimpse *glimpse, uint32_t length)
-{
-	return ft_nccl_straight_says(straight, ft_nccl_straight_immediate(glimpse)) == length;
+	return ft_nccl_straight_says(straight, ft_be32(immediate)) == length;
 }
 
 static struct ft_nccl_straight_message *begun_last(const struct ft_nccl_straight *straight)
@@ -150,14 +171,15 @@ bool ft_nccl_straight_is_sane(uint32_t payload)
 	return payload != 0 && payload <= PAYLOAD_MOST && payload % 4 == 0;
 }
 
-static bool take_last(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
+static inline bool take_last(struct ft_nccl_straight *straight,
+			     const struct ft_nccl_glimpse *glimpse, bool has_immediate)
 {
 	const struct ft_observed *observed = glimpse->observed;
-	bool has_immediate = ft_nccl_has_immediate(observed->opcode);
 
 	if (straight->stage != FT_NCCL_STRAIGHT_WRITING || observed->psn != straight->data_psn ||
 	    !ft_nccl_straight_is_sane(observed->payload) ||
-	    (has_immediate && !is_length(straight, glimpse, begun_last(straight)->written)))
+	    (has_immediate && !is_length(straight, ft_nccl_straight_extension(glimpse),
+					 begun_last(straight)->written)))
 		return false;
 	straight->packets++;
 	end(straight, has_immediate ? FT_NCCL_STRAIGHT_IDLE : FT_NCCL_STRAIGHT_WRITTEN);
@@ -170,7 +192,9 @@ static bool take_bare_end(struct ft_nccl_straight *straight, const struct ft_ncc
 
 	if (straight->stage != FT_NCCL_STRAIGHT_WRITTEN || !straight->bare ||
 	    observed->psn != straight->data_psn || observed->va != 0 || observed->rkey != 0 ||
-	    observed->payload != 0 || !is_length(straight, glimpse, begun_last(straight)->written))
+	    observed->payload != 0 ||
+	    !is_length(straight, ft_nccl_straight_extension(glimpse) + FT_NCCL_STRAIGHT_RETH,
+		       begun_last(straight)->written))
 		return false;
 	begun_last(straight)->from |= FT_NCCL_STRAIGHT_BARE;
 	straight->packets++;
@@ -194,7 +218,8 @@ static bool take_only(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 	if (!is_next_write(straight, observed) || !ft_nccl_straight_is_sane(observed->payload) ||
 	    observed->length != observed->payload ||
 	    ft_nccl_straight_packets(straight, observed->length) != 1 ||
-	    !is_length(straight, glimpse, observed->length) ||
+	    !is_length(straight, ft_nccl_straight_extension(glimpse) + FT_NCCL_STRAIGHT_RETH,
+		       observed->length) ||
 	    ft_nccl_straight_is_to_sizes(straight->followed, observed->va))
 		return false;
 	begin(straight, observed);
@@ -224,12 +249,12 @@ struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straig
 
 	if (place == ft_nccl_straight_place(0, FT_NCCL_AT_SENDER))
 		return (struct ft_nccl_straight_needs){
-			.line = LINE_OF_CTS,
-			.apart = 1,
-			.step = (uint8_t)(bytes / FT_NCCL_STRAIGHT_UNIT),
+			.from = LINE_OF_CTS * FT_NCCL_STRAIGHT_LINE,
+			.apart = FT_NCCL_STRAIGHT_LINE,
+			.step = (uint16_t)bytes,
 		};
 	return (struct ft_nccl_straight_needs){
-		.line = is_several ? (uint8_t)(LINE_OF_LANES + lane) : 0,
+		.from = is_several ? (uint16_t)((LINE_OF_LANES + lane) * FT_NCCL_STRAIGHT_LINE) : 0,
 	};
 }
 
@@ -275,49 +300,40 @@ static bool take_acknowledgment(struct ft_nccl_straight *straight, bool is_data,
 	return true;
 }
 
-static bool take_data(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
+/* The message under way, or the next; and what answers data goes where clear-to-sends do. */
+static uintptr_t ahead_of(const struct ft_nccl_straight *straight, bool is_data)
 {
-	const struct ft_observed *observed = glimpse->observed;
+	return (uintptr_t)message_at(straight, is_data ? done_of(straight) : straight->newest + 1);
+}
 
-	switch (observed->opcode) {
+/* Which way each goes that is none of an acknowledgment is known of its operation. */
+static bool take(struct ft_nccl_straight *straight, bool is_data,
+		 const struct ft_nccl_glimpse *glimpse)
+{
+	switch (glimpse->observed->opcode) {
 	case 0x06:
-		return take_first(straight, observed);
+		return is_data && take_first(straight, glimpse->observed);
 	case 0x08:
+		return is_data && take_last(straight, glimpse, false);
 	case 0x09:
-		return take_last(straight, glimpse);
+		return is_data && take_last(straight, glimpse, true);
+	case 0x0a:
+		return !is_data && take_cts(straight, glimpse);
 	case 0x0b:
-		return take_only(straight, glimpse);
+		return is_data && take_only(straight, glimpse);
 	case FT_NCCL_ACK:
-		return take_acknowledgment(straight, true, observed);
+		return take_acknowledgment(straight, is_data, glimpse->observed);
 	default:
 		return false;
 	}
 }
 
-/* What the sender gets: clear-to-sends, and what acknowledges data. */
-static bool take_answer(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
-{
-	const struct ft_observed *observed = glimpse->observed;
-
-	return observed->opcode == 0x0a ? take_cts(straight, glimpse)
-					: observed->opcode == FT_NCCL_ACK &&
-						  take_acknowledgment(straight, false, observed);
-}
-
-/* Or that comes next. */
-static const struct ft_nccl_straight_message *under_way(const struct ft_nccl_straight *straight)
-{
-	return message_at(straight, done_of(straight));
-}
-
 uintptr_t ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t place,
 				const struct ft_nccl_glimpse *glimpse)
 {
+	bool is_data = ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER;
+
 	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
 		return ft_nccl_straight_take_lane(straight, place, glimpse);
-	if (ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER)
-		return take_data(straight, glimpse) ? (uintptr_t)under_way(straight) : 0;
-	return take_answer(straight, glimpse)
-		       ? (uintptr_t)message_at(straight, straight->newest + 1)
-		       : 0;
+	return take(straight, is_data, glimpse) ? ahead_of(straight, is_data) : 0;
 }

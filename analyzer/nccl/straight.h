@@ -118,6 +118,8 @@ struct ft_nccl_straight_lane {
 	uint32_t by_length;   /* .. and whose immediate was their length */
 	uint32_t begun_frame; /* of `at`, if it began of late */
 	uint8_t stage;        /* enum ft_nccl_straight_stage */
+	uint8_t index;        /* of it among the connection's */
+	uint8_t bit;          /* 1 << index */
 };
 static_assert(sizeof(struct ft_nccl_straight_lane) == FT_NCCL_STRAIGHT_LINE, "one cache line");
 
@@ -137,10 +139,10 @@ struct ft_nccl_straight {
 	bool big;        /* immediates are */
 	bool bare;       /* they may come in empty writes */
 	bool data_acked; /* there were ACKs of data */
-	uint16_t pmtu;   /* bytes; 0: not known */
+	uint16_t pmtu;   /* bytes, a power of two; 0: not known */
+	uint8_t pmtu_bits;
 	uint32_t rkey;
 	uint32_t length_most; /* of a write */
-	uint32_t frames;      /* upper half of all their numbers */
 	uint32_t packets;     /* clear-to-sends, and of data, as far as they are shown */
 	uint32_t cts_psn;     /* of the next clear-to-send */
 	/* how often it went back to the general way, after which its ends may be others */
@@ -174,6 +176,7 @@ struct ft_nccl_straight {
 
 	uint8_t hosts[2][16];              /* by enum ft_nccl_role */
 	struct ft_nccl_followed *followed; /* whose it is */
+	uint32_t frames;                   /* upper half of all their numbers */
 	uint32_t written_more;             /* upper half of `written` */
 	uint32_t acked; /* newest of the PSNs of clear-to-sends; FT_NCCL_NONE: none here */
 
@@ -188,7 +191,8 @@ struct ft_nccl_straight {
 	bool has_entry;                  /* `entry` is that of the message behind `entry_k` */
 	uint32_t many_bytes;             /* of `many` */
 	uint64_t entry_k;
-	void *many; /* NULL, or room for messages */
+	void *many;                                /* NULL, or room for messages */
+	struct ft_nccl_straight_whole *next_whole; /* several lanes: of message `newest` + 1 */
 
 	_Alignas(FT_NCCL_STRAIGHT_LINE)
 		uint8_t entry[FT_NCCL_STRAIGHT_LINE]; /* but for its address */
@@ -223,7 +227,7 @@ static inline bool ft_nccl_may_go_straight(const struct ft_nccl_config *config)
 static inline uint32_t ft_nccl_straight_packets(const struct ft_nccl_straight *straight,
 						uint32_t length)
 {
-	return straight->pmtu == 0 ? 1 : (length + straight->pmtu - 1) / straight->pmtu;
+	return straight->pmtu == 0 ? 1 : (length + straight->pmtu - 1) >> straight->pmtu_bits;
 }
 
 /* What one message takes in `wholes`. */
@@ -294,19 +298,19 @@ void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nc
 void ft_nccl_straight_enter(struct ft_nccl_followed *followed);
 
 /*
- * What packets to a place ask for of memory, besides the first cache line of a connection: so many of its lines from one on,
- * apart by so many (0: it is one); and from the message that is likely to come next to the one behind it, if those come
+ * What packets to a place ask for of memory, besides the first cache line of a connection: so many of its lines, from one on
+ * and apart by so much (0: it is one); and from the message that is likely to come next to the one behind it, if those come
  * several in a row.
  */
 enum {
 	FT_NCCL_STRAIGHT_LINES = 3,
-	FT_NCCL_STRAIGHT_ROW = 4,   /* clear-to-sends */
-	FT_NCCL_STRAIGHT_UNIT = 32, /* bytes */
+	FT_NCCL_STRAIGHT_ROW = 4, /* clear-to-sends */
 };
 
+/* Bytes. */
 struct ft_nccl_straight_needs {
-	uint8_t line, apart;
-	uint8_t step; /* FT_NCCL_STRAIGHT_UNIT each; 0: one message */
+	uint16_t from, apart;
+	uint16_t step; /* 0: one message */
 };
 struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straight *straight,
 						     uint32_t place);
@@ -315,15 +319,13 @@ struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straig
 static inline void ft_nccl_straight_prefetch(const struct ft_nccl_straight *straight,
 					     struct ft_nccl_straight_needs needs, uintptr_t ahead)
 {
-	const uint8_t *lines = (const uint8_t *)straight + needs.line * FT_NCCL_STRAIGHT_LINE;
-	size_t apart = (size_t)needs.apart * FT_NCCL_STRAIGHT_LINE;
-	size_t step = (size_t)needs.step * FT_NCCL_STRAIGHT_UNIT;
+	const uint8_t *lines = (const uint8_t *)straight + needs.from;
 
 	__builtin_prefetch(straight, 1);
-	for (unsigned i = 0; i < FT_NCCL_STRAIGHT_LINES; i++)
-		__builtin_prefetch(lines + i * apart, 1);
-	for (unsigned i = 0; i < FT_NCCL_STRAIGHT_ROW; i++)
-		__builtin_prefetch((const void *)(ahead + i * step), 1);
+	for (size_t i = 0; i < FT_NCCL_STRAIGHT_LINES; i++)
+		__builtin_prefetch(lines + i * needs.apart, 1);
+	for (size_t i = 0; i < FT_NCCL_STRAIGHT_ROW; i++)
+		__builtin_prefetch((const void *)(ahead + i * needs.step), 1);
 }
 
 /* The packet goes to this place of it, and comes from the other end. */
@@ -357,25 +359,30 @@ uint32_t ft_nccl_straight_next(const struct ft_nccl_followed *followed, uint8_t 
 int ft_nccl_straight_make_room(struct ft_nccl_followed *followed, size_t bytes);
 void ft_nccl_straight_drop_room(struct ft_nccl_followed *followed);
 
-/* The next clear-to-send by its headers; and, if it is like the one before but for its address, its entry, or NULL. */
+/*
+ * The next clear-to-send: by its headers; where its entry is, if so much of it was captured as of the one before, or NULL; and
+ * whether that is like the one before but for its address.
+ */
 bool ft_nccl_straight_is_next_cts(const struct ft_nccl_straight *straight,
 				  const struct ft_observed *observed);
 const uint8_t *ft_nccl_straight_entry(const struct ft_nccl_straight *straight,
 				      const struct ft_nccl_glimpse *glimpse);
+bool ft_nccl_straight_is_like(const struct ft_nccl_straight *straight, const uint8_t *entry);
 
 /*
- * It is like that but for its slot, the first one again, in a FIFO of as many slots as it can have: now that is known, and this
- * is the next clear-to-send.
+ * One whose entry is like that is the next but for its slot, the first one again, in a FIFO of as many slots as it can have: now
+ * that is known.
  */
 bool ft_nccl_straight_go_round(struct ft_nccl_straight *straight,
-			       const struct ft_nccl_glimpse *glimpse);
+			       const struct ft_observed *observed);
 
 /* Message k was asked for on the way: as if it had been read. Its place is free. */
 struct ft_nccl_transfer *ft_nccl_straight_ask(struct ft_nccl_followed *followed, uint64_t k,
 					      uint64_t va, uint64_t cts_frame);
 
-/* The immediate of a packet that has one. */
-uint32_t ft_nccl_straight_immediate(const struct ft_nccl_glimpse *glimpse);
+/* What is behind the BTH: a RETH, if its operation has one; then the immediate, likewise, and payload. */
+enum { FT_NCCL_STRAIGHT_RETH = 16 /* bytes */ };
+const uint8_t *ft_nccl_straight_extension(const struct ft_nccl_glimpse *glimpse);
 
 /* As long as the payload of one packet may be. */
 bool ft_nccl_straight_is_sane(uint32_t payload);

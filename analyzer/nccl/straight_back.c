@@ -174,13 +174,12 @@ static bool is_round(const struct ft_nccl_straight *straight, const struct ft_ob
 }
 
 __attribute__((noinline)) bool ft_nccl_straight_go_round(struct ft_nccl_straight *straight,
-							 const struct ft_nccl_glimpse *glimpse)
+							 const struct ft_observed *observed)
 {
 	struct ft_nccl_followed *followed = straight->followed;
-	uint64_t va = glimpse->observed->va;
+	uint64_t va = observed->va;
 
-	if (!is_round(straight, glimpse->observed) ||
-	    ft_nccl_straight_entry(straight, glimpse) == NULL)
+	if (!is_round(straight, observed))
 		return false;
 	tell_slots(followed);
 	if (!ft_nccl_fifo_place(followed, va, straight->fifo_rkey, straight->newest + 1))

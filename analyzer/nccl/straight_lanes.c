@@ -1,9 +1,13 @@
 #include "followed.h"
 
+#include <decode/big_endian.h>
 #include <decode/little_endian.h>
 #include <decode/packet.h>
 
 #include "immediates.h"
+
+/* Packets of one operation: each by itself has registers for all that it looks at; together they have not. */
+#define OF_A_KIND __attribute__((noinline))
 
 /* --- which message a write is of --- */
 
@@ -34,17 +38,24 @@ static inline bool is_in_turn(const struct ft_nccl_straight *straight, uint64_t 
 	       (straight->searched ? !came_whole(straight, whole) : k == first);
 }
 
+/* A message by its number; `whole` is NULL: none. */
+struct chosen {
+	struct ft_nccl_straight_whole *whole;
+	uint64_t k;
+};
+
 /* The only one of those asked for that a write fits, and that is in turn, by a look at all. */
-static struct ft_nccl_straight_whole *search(const struct ft_nccl_straight *straight,
-					     uint64_t first, const struct ft_observed *observed,
-					     uint64_t *k)
+__attribute__((noinline)) static struct chosen search(const struct ft_nccl_straight *straight,
+						      uint64_t first,
+						      const struct ft_observed *observed)
 {
 	uint32_t room = straight->offered - observed->length, va = (uint32_t)observed->va;
-	struct ft_nccl_straight_whole *whole, *found = NULL;
+	struct chosen found = { NULL, 0 };
+	struct ft_nccl_straight_whole *whole;
 	bool alone = false;
 
 	if (straight->newest - first >= FT_NCCL_STRAIGHT_LEAST)
-		return NULL;
+		return found;
 	for (uint64_t at = first; at <= straight->newest; at++) {
 		if (va - asked_for(straight, at) > room)
 			continue;
@@ -55,13 +66,12 @@ static struct ft_nccl_straight_whole *search(const struct ft_nccl_straight *stra
 			alone = straight->numbered;
 			continue;
 		}
-		if (found != NULL || (at != first && !straight->searched))
-			return NULL;
-		found = whole;
+		if (found.whole != NULL || (at != first && !straight->searched))
+			return (struct chosen){ NULL, 0 };
+		found = (struct chosen){ whole, at };
 		alone = is_recent(straight, at);
-		*k = at;
 	}
-	return alone ? found : NULL;
+	return alone ? found : (struct chosen){ NULL, 0 };
 }
 
 /*
@@ -89,14 +99,22 @@ static inline bool is_likely(const struct ft_nccl_straight *straight,
  * The only one of those asked for that a write fits, and that is in turn; NULL: that is for the general way to tell. What
  * has come on other lanes may have been asked for in the same place, and so may what was asked for long since.
  */
-static struct ft_nccl_straight_whole *message_for(const struct ft_nccl_straight *straight,
-						  const struct ft_nccl_straight_lane *lane,
-						  const struct ft_observed *observed, uint64_t *k)
+static inline struct chosen likely(const struct ft_nccl_straight *straight,
+				   const struct ft_nccl_straight_lane *lane)
 {
-	if (!is_likely(straight, lane, observed))
-		return search(straight, lane->first, observed, k);
-	*k = lane->at + straight->stride;
-	return is_in_turn(straight, lane->first, lane->likely, *k) ? lane->likely : NULL;
+	uint64_t k = lane->at + straight->stride;
+
+	return is_in_turn(straight, lane->first, lane->likely, k)
+		       ? (struct chosen){ lane->likely, k }
+		       : (struct chosen){ NULL, 0 };
+}
+
+static struct chosen message_for(const struct ft_nccl_straight *straight,
+				 const struct ft_nccl_straight_lane *lane,
+				 const struct ft_observed *observed)
+{
+	return is_likely(straight, lane, observed) ? likely(straight, lane)
+						   : search(straight, lane->first, observed);
 }
 
 /* Of those that take turns no other lane has any of it. */
@@ -134,37 +152,20 @@ static bool is_right_end(const struct ft_nccl_straight *straight,
 	       lacks_parts(straight, whole, bit);
 }
 
-static bool begins_long(const struct ft_nccl_straight *straight, const struct ft_observed *observed)
+/* A write that the lane may begin now. */
+static bool is_next(const struct ft_nccl_straight *straight,
+		    const struct ft_nccl_straight_lane *lane, const struct ft_observed *observed)
 {
-	return straight->pmtu != 0 && observed->payload == straight->pmtu &&
-	       observed->length > observed->payload;
-}
-
-static bool is_alone(const struct ft_nccl_straight *straight, const struct ft_observed *observed)
-{
-	return observed->length != 0 && observed->length == observed->payload &&
-	       ft_nccl_straight_is_sane(observed->payload) &&
-	       ft_nccl_straight_packets(straight, observed->length) == 1 &&
-	       !ft_nccl_straight_is_to_sizes(straight->followed, observed->va);
-}
-
-/* The first packet of a write, or its only one, which has the immediate. */
-static bool begins(const struct ft_nccl_straight *straight,
-		   const struct ft_nccl_straight_lane *lane, const struct ft_observed *observed)
-{
-	bool is_only = ft_nccl_has_immediate(observed->opcode);
-
 	return lane->stage == FT_NCCL_STRAIGHT_IDLE && observed->psn == lane->psn &&
-	       observed->rkey == straight->rkey && observed->length <= straight->length_most &&
-	       (is_only ? is_alone(straight, observed) : begins_long(straight, observed));
+	       observed->rkey == straight->rkey && observed->length <= straight->length_most;
 }
 
-static void begin(struct ft_nccl_straight *straight, struct ft_nccl_straight_whole *whole,
-		  uint8_t lane_index, uint64_t k, const struct ft_observed *observed)
+static void begin(struct ft_nccl_straight *straight, struct ft_nccl_straight_lane *lane,
+		  struct chosen of, const struct ft_observed *observed)
 {
-	struct ft_nccl_straight_lane *lane = &straight->lanes[lane_index];
+	struct ft_nccl_straight_whole *whole = of.whole;
 
-	*ft_nccl_straight_part(straight, whole, lane_index) = (struct ft_nccl_straight_part){
+	*ft_nccl_straight_part(straight, whole, lane->index) = (struct ft_nccl_straight_part){
 		.va = observed->va,
 		.ts_ns = observed->ts_ns,
 		.frame = (uint32_t)observed->frame,
@@ -172,163 +173,197 @@ static void begin(struct ft_nccl_straight *straight, struct ft_nccl_straight_who
 		.from = observed->psn,
 	};
 	straight->begun += whole->used == 0 ? 1 : 0;
-	lane->in_a_row += k == lane->at + 1 ? 1 : 0;
+	straight->packets++;
+	lane->in_a_row += of.k == lane->at + 1 ? 1 : 0;
 	lane->bytes += observed->length;
-	whole->used |= (uint8_t)(1u << lane_index);
-	whole->begun |= (uint8_t)(1u << lane_index);
+	whole->used |= lane->bit;
+	whole->begun |= lane->bit;
 	whole->written += observed->length;
-	lane->at = k;
+	lane->at = of.k;
 	lane->likely = whole;
-	lane->first = k + straight->step;
+	lane->first = of.k + straight->step;
 	lane->begun_frame = (uint32_t)observed->frame;
 	lane->begun++;
-	lane->psn =
-		ft_psn_add(observed->psn, ft_nccl_straight_packets(straight, observed->length) - 1);
-	lane->stage = FT_NCCL_STRAIGHT_WRITING;
 }
 
-/* The last packet of the write under way; its immediate may come by itself. */
-static void pass_last(struct ft_nccl_straight *straight, struct ft_nccl_straight_whole *whole,
-		      uint8_t lane_index)
+/* The last packet of the write under way has passed; its immediate may come by itself. */
+static void pass_last(struct ft_nccl_straight_lane *lane, struct ft_nccl_straight_whole *whole,
+		      uint32_t psn)
 {
-	struct ft_nccl_straight_lane *lane = &straight->lanes[lane_index];
-
-	whole->last |= (uint8_t)(1u << lane_index);
-	lane->psn = ft_psn_add(lane->psn, 1);
+	whole->last |= lane->bit;
+	lane->psn = ft_psn_add(psn, 1);
 	lane->stage = FT_NCCL_STRAIGHT_WRITTEN;
-	straight->packets++;
 }
 
-static void end(struct ft_nccl_straight *straight, struct ft_nccl_straight_whole *whole,
-		uint8_t lane_index, uint32_t immdt, uint64_t frame)
+static void end(struct ft_nccl_straight *straight, struct ft_nccl_straight_lane *lane,
+		struct ft_nccl_straight_whole *whole, uint32_t immdt, uint64_t frame)
 {
-	struct ft_nccl_straight_lane *lane = &straight->lanes[lane_index];
-	uint8_t bit = (uint8_t)(1u << lane_index);
-
-	ft_nccl_straight_part(straight, whole, lane_index)->imm_frame = (uint32_t)frame;
-	whole->ended |= bit;
-	whole->ended_of_late |= bit;
+	ft_nccl_straight_part(straight, whole, lane->index)->imm_frame = (uint32_t)frame;
+	whole->ended |= lane->bit;
+	whole->ended_of_late |= lane->bit;
 	whole->immdt = immdt;
-	whole->waiting &= straight->parts == 1 ? 0 : (uint8_t)~bit;
+	whole->waiting &= straight->parts == 1 ? 0 : (uint8_t)~lane->bit;
 	lane->by_length += ft_nccl_straight_says(straight, immdt) == whole->written ? 1 : 0;
 	lane->stage = FT_NCCL_STRAIGHT_IDLE;
 	ft_nccl_straight_expect(straight, lane);
 }
 
-/* `immdt`: if it is the only packet. */
-static bool take_begin(struct ft_nccl_straight *straight, uint8_t lane_index,
+/* The first packet of a write of this message. What is in the middle is not shown. */
+static inline uintptr_t begin_long(struct ft_nccl_straight *straight,
+				   struct ft_nccl_straight_lane *lane, struct chosen of,
+				   const struct ft_observed *observed)
+{
+	if (of.whole == NULL || !is_untouched(straight, of.whole, lane->bit))
+		return 0;
+	begin(straight, lane, of, observed);
+	lane->psn =
+		ft_psn_add(observed->psn, ft_nccl_straight_packets(straight, observed->length) - 1);
+	lane->stage = FT_NCCL_STRAIGHT_WRITING;
+	return (uintptr_t)of.whole;
+}
+
+static OF_A_KIND uintptr_t take_unlikely(struct ft_nccl_straight *straight,
+					 struct ft_nccl_straight_lane *lane,
+					 const struct ft_observed *observed)
+{
+	return begin_long(straight, lane, search(straight, lane->first, observed), observed);
+}
+
+static OF_A_KIND uintptr_t take_first(struct ft_nccl_straight *straight,
+				      struct ft_nccl_straight_lane *lane,
+				      const struct ft_observed *observed)
+{
+	if (!is_next(straight, lane, observed) || straight->pmtu == 0 ||
+	    observed->payload != straight->pmtu || observed->length <= observed->payload)
+		return 0;
+	if (!is_likely(straight, lane, observed))
+		return take_unlikely(straight, lane, observed);
+	return begin_long(straight, lane, likely(straight, lane), observed);
+}
+
+static bool is_alone(const struct ft_nccl_straight *straight, const struct ft_observed *observed)
+{
+	return observed->length == observed->payload &&
+	       ft_nccl_straight_is_sane(observed->payload) &&
+	       ft_nccl_straight_packets(straight, observed->length) == 1 &&
+	       !ft_nccl_straight_is_to_sizes(straight->followed, observed->va);
+}
+
+/* A write of one packet, which has the immediate. */
+static bool take_whole(struct ft_nccl_straight *straight, struct ft_nccl_straight_lane *lane,
 		       const struct ft_observed *observed, uint32_t immdt)
 {
-	struct ft_nccl_straight_lane *lane = &straight->lanes[lane_index];
-	bool is_only = ft_nccl_has_immediate(observed->opcode);
-	uint8_t bit = (uint8_t)(1u << lane_index);
-	struct ft_nccl_straight_whole *whole;
-	uint64_t k;
+	struct chosen of;
 
-	if (!begins(straight, lane, observed))
+	if (!is_next(straight, lane, observed) || !is_alone(straight, observed))
 		return false;
-	whole = message_for(straight, lane, observed, &k);
-	if (whole == NULL || !is_untouched(straight, whole, bit) ||
-	    (is_only &&
-	     !is_right_end(straight, whole, k, bit, immdt, whole->written + observed->length)))
+	of = message_for(straight, lane, observed);
+	if (of.whole == NULL || !is_untouched(straight, of.whole, lane->bit) ||
+	    !is_right_end(straight, of.whole, of.k, lane->bit, immdt,
+			  of.whole->written + observed->length))
 		return false;
-	begin(straight, whole, lane_index, k, observed);
-	if (is_only) {
-		pass_last(straight, whole, lane_index);
-		end(straight, whole, lane_index, immdt, observed->frame);
-	} else {
-		straight->packets++;
-	}
+	begin(straight, lane, of, observed);
+	pass_last(lane, of.whole, observed->psn);
+	end(straight, lane, of.whole, immdt, observed->frame);
 	return true;
 }
 
-/* The last packet of the write under way. */
-static bool take_last(struct ft_nccl_straight *straight, uint8_t lane_index,
-		      const struct ft_nccl_glimpse *glimpse)
+static bool take_bare_end(struct ft_nccl_straight *straight, struct ft_nccl_straight_lane *lane,
+			  const struct ft_observed *observed, uint32_t immdt)
 {
-	const struct ft_observed *observed = glimpse->observed;
-	const struct ft_nccl_straight_lane *lane = &straight->lanes[lane_index];
 	struct ft_nccl_straight_whole *whole = lane->likely;
-	bool has_immediate = ft_nccl_has_immediate(observed->opcode);
-	uint32_t immdt = has_immediate ? ft_nccl_straight_immediate(glimpse) : 0;
-
-	if (lane->stage != FT_NCCL_STRAIGHT_WRITING || observed->psn != lane->psn ||
-	    !ft_nccl_straight_is_sane(observed->payload) ||
-	    (has_immediate && !is_right_end(straight, whole, lane->at, (uint8_t)(1u << lane_index),
-					    immdt, whole->written)))
-		return false;
-	pass_last(straight, whole, lane_index);
-	if (has_immediate)
-		end(straight, whole, lane_index, immdt, observed->frame);
-	return true;
-}
-
-static bool take_bare_end(struct ft_nccl_straight *straight, uint8_t lane_index,
-			  const struct ft_nccl_glimpse *glimpse)
-{
-	const struct ft_observed *observed = glimpse->observed;
-	struct ft_nccl_straight_lane *lane = &straight->lanes[lane_index];
-	struct ft_nccl_straight_whole *whole = lane->likely;
-	uint32_t immdt = ft_nccl_straight_immediate(glimpse);
-	uint8_t bit = (uint8_t)(1u << lane_index);
 
 	if (lane->stage != FT_NCCL_STRAIGHT_WRITTEN || !straight->bare ||
 	    observed->psn != lane->psn || observed->va != 0 || observed->rkey != 0 ||
 	    observed->payload != 0 ||
-	    !is_right_end(straight, whole, lane->at, bit, immdt, whole->written))
+	    !is_right_end(straight, whole, lane->at, lane->bit, immdt, whole->written))
 		return false;
-	whole->bare |= bit;
+	whole->bare |= lane->bit;
 	lane->psn = ft_psn_add(lane->psn, 1);
 	straight->packets++;
-	end(straight, whole, lane_index, immdt, observed->frame);
+	end(straight, lane, whole, immdt, observed->frame);
 	return true;
 }
 
-static bool take_only(struct ft_nccl_straight *straight, uint8_t lane_index,
-		      const struct ft_nccl_glimpse *glimpse)
+static uintptr_t take_only(struct ft_nccl_straight *straight, struct ft_nccl_straight_lane *lane,
+			   const struct ft_observed *observed, const uint8_t *immediate)
 {
-	const struct ft_observed *observed = glimpse->observed;
+	uint32_t immdt = ft_be32(immediate);
+	bool taken = observed->length == 0 ? take_bare_end(straight, lane, observed, immdt)
+					   : take_whole(straight, lane, observed, immdt);
 
-	return observed->length == 0 ? take_bare_end(straight, lane_index, glimpse)
-				     : take_begin(straight, lane_index, observed,
-						  ft_nccl_straight_immediate(glimpse));
+	return taken ? (uintptr_t)lane->likely : 0;
+}
+
+/* The last packet of the write under way. */
+static bool is_last(const struct ft_nccl_straight_lane *lane, const struct ft_observed *observed)
+{
+	return lane->stage == FT_NCCL_STRAIGHT_WRITING && observed->psn == lane->psn &&
+	       ft_nccl_straight_is_sane(observed->payload);
+}
+
+static uintptr_t take_last(struct ft_nccl_straight *straight, struct ft_nccl_straight_lane *lane,
+			   const struct ft_observed *observed)
+{
+	if (!is_last(lane, observed))
+		return 0;
+	straight->packets++;
+	pass_last(lane, lane->likely, observed->psn);
+	return (uintptr_t)lane->likely;
+}
+
+static OF_A_KIND uintptr_t take_end(struct ft_nccl_straight *straight,
+				    struct ft_nccl_straight_lane *lane,
+				    const struct ft_observed *observed, const uint8_t *immediate)
+{
+	struct ft_nccl_straight_whole *whole = lane->likely;
+	uint32_t immdt = ft_be32(immediate);
+
+	if (!is_last(lane, observed) ||
+	    !is_right_end(straight, whole, lane->at, lane->bit, immdt, whole->written))
+		return 0;
+	straight->packets++;
+	pass_last(lane, whole, observed->psn);
+	end(straight, lane, whole, immdt, observed->frame);
+	return (uintptr_t)lane->likely;
 }
 
 /* --- clear-to-sends --- */
 
+/* How many of the newest, and the one of this address, are in places that do not overlap. */
+__attribute__((noinline)) static uint8_t apart_from(const struct ft_nccl_straight *straight,
+						    uint64_t k, uint32_t va)
+{
+	uint8_t count = 0;
+
+	while (count < straight->apart && count < FT_NCCL_STRAIGHT_LEAST - 1) {
+		uint32_t before = asked_for(straight, k - 1 - count);
+
+		if (va - before < straight->offered || before - va < straight->offered)
+			break;
+		count++;
+	}
+	return count + 1;
+}
+
 /* Places that are offered in turn stay apart, once they are. */
 static void note_place(struct ft_nccl_straight *straight, uint64_t k, uint32_t va)
 {
-	uint32_t apart = straight->apart, count = 0;
-
-	if (apart == 0 || asked_for(straight, k - apart) != va) {
-		while (count < apart && count < FT_NCCL_STRAIGHT_LEAST - 1) {
-			uint32_t before = asked_for(straight, k - 1 - count);
-
-			if (va - before < straight->offered || before - va < straight->offered)
-				break;
-			count++;
-		}
-		straight->apart = (uint8_t)(count + 1);
-	}
+	if (straight->apart == 0 || asked_for(straight, k - straight->apart) != va)
+		straight->apart = apart_from(straight, k, va);
 	straight->asked[k % FT_NCCL_STRAIGHT_LEAST] = va;
 }
 
-static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
+static OF_A_KIND uintptr_t take_cts(struct ft_nccl_straight *straight,
+				    const struct ft_observed *observed, const uint8_t *entry)
 {
-	const struct ft_observed *observed = glimpse->observed;
-	uint64_t k = straight->newest + 1, va;
-	struct ft_nccl_straight_whole *whole = ft_nccl_straight_whole(straight, k);
-	const uint8_t *entry;
+	const uint64_t k = straight->newest + 1, va = ft_le64(entry);
+	struct ft_nccl_straight_whole *whole = straight->next_whole;
 
-	if ((!ft_nccl_straight_is_next_cts(straight, observed) &&
-	     !ft_nccl_straight_go_round(straight, glimpse)) ||
-	    whole->waiting != 0)
-		return false;
-	entry = ft_nccl_straight_entry(straight, glimpse);
-	if (entry == NULL || ft_le64(entry) == 0)
-		return false;
-	va = ft_le64(entry);
+	if (whole->waiting != 0 || va == 0 || !ft_nccl_straight_is_like(straight, entry) ||
+	    (!ft_nccl_straight_is_next_cts(straight, observed) &&
+	     !ft_nccl_straight_go_round(straight, observed)))
+		return 0;
 	*whole = (struct ft_nccl_straight_whole){
 		.va = va,
 		.cts_frame = (uint32_t)observed->frame,
@@ -340,68 +375,95 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 	straight->cts_left--;
 	straight->packets++;
 	ft_nccl_straight_count_up(straight, k);
-	return true;
+	straight->next_whole = ft_nccl_straight_whole(straight, k + 1);
+	return (uintptr_t)straight->next_whole;
+}
+
+/* --- acknowledgments --- */
+
+/* NAKs tell more. What was not seen yet is not to be acknowledged. */
+static bool acknowledges(const struct ft_observed *observed, uint32_t next)
+{
+	return observed->payload == 0 && observed->syndrome < FT_NCCL_NAKS &&
+	       ft_psn_distance(observed->psn, next) < 0;
+}
+
+/* Of clear-to-sends, which go over the first lane. */
+static uintptr_t take_acknowledgment_of_cts(struct ft_nccl_straight *straight,
+					    const struct ft_nccl_straight_lane *lane,
+					    const struct ft_observed *observed)
+{
+	if (lane->index != 0 || !acknowledges(observed, straight->cts_psn))
+		return 0;
+	straight->acked = observed->psn;
+	return (uintptr_t)lane->likely;
+}
+
+/* The answers to other lanes than the first ask for no message. */
+static OF_A_KIND uintptr_t take_acknowledgment(const struct ft_nccl_straight *straight,
+					       struct ft_nccl_straight_lane *lane,
+					       const struct ft_observed *observed)
+{
+	if (!acknowledges(observed, lane->psn))
+		return 0;
+	lane->acked = observed->psn;
+	return lane->index != 0 ? (uintptr_t)lane : (uintptr_t)straight->next_whole;
 }
 
 /* --- any --- */
 
-/* NAKs tell more. What was not seen yet is not to be acknowledged; clear-to-sends go over the first lane. */
-static bool take_acknowledgment(struct ft_nccl_straight *straight, uint8_t lane_index, bool is_data,
-				const struct ft_observed *observed)
+static OF_A_KIND uintptr_t take_seldom(struct ft_nccl_straight *straight,
+				       struct ft_nccl_straight_lane *lane,
+				       const struct ft_observed *observed, const uint8_t *extension)
 {
-	struct ft_nccl_straight_lane *lane = &straight->lanes[lane_index];
-	uint32_t next = is_data ? straight->cts_psn : lane->psn;
-
-	if (observed->payload != 0 || observed->syndrome >= FT_NCCL_NAKS ||
-	    (is_data && lane_index != 0) || ft_psn_distance(observed->psn, next) >= 0)
-		return false;
-	*(is_data ? &straight->acked : &lane->acked) = observed->psn;
-	return true;
+	switch (observed->opcode) {
+	case 0x08:
+		return take_last(straight, lane, observed);
+	case 0x0b:
+		return take_only(straight, lane, observed, extension + FT_NCCL_STRAIGHT_RETH);
+	case FT_NCCL_ACK:
+		return take_acknowledgment_of_cts(straight, lane, observed);
+	default:
+		return 0;
+	}
 }
 
-static bool take_data(struct ft_nccl_straight *straight, uint8_t lane,
-		      const struct ft_nccl_glimpse *glimpse)
+static inline uintptr_t take_data(struct ft_nccl_straight *straight,
+				  struct ft_nccl_straight_lane *lane,
+				  const struct ft_nccl_glimpse *glimpse)
 {
-	switch (glimpse->observed->opcode) {
-	case 0x06:
-		return take_begin(straight, lane, glimpse->observed, 0);
-	case 0x08:
-	case 0x09:
-		return take_last(straight, lane, glimpse);
-	case 0x0b:
-		return take_only(straight, lane, glimpse);
-	case FT_NCCL_ACK:
-		return take_acknowledgment(straight, lane, true, glimpse->observed);
-	default:
-		return false;
-	}
+	const struct ft_observed *observed = glimpse->observed;
+	const uint8_t *extension = ft_nccl_straight_extension(glimpse);
+
+	if (observed->opcode == 0x06)
+		return take_first(straight, lane, observed);
+	if (observed->opcode == 0x09)
+		return take_end(straight, lane, observed, extension);
+	return take_seldom(straight, lane, observed, extension);
 }
 
 /* What the sender gets: clear-to-sends, and what acknowledges data. */
-static bool take_answer(struct ft_nccl_straight *straight, uint8_t lane,
-			const struct ft_nccl_glimpse *glimpse)
+static inline uintptr_t take_answer(struct ft_nccl_straight *straight,
+				    struct ft_nccl_straight_lane *lane,
+				    const struct ft_nccl_glimpse *glimpse)
 {
-	switch (glimpse->observed->opcode) {
-	case 0x0a:
-		return lane == 0 && take_cts(straight, glimpse);
-	case FT_NCCL_ACK:
-		return take_acknowledgment(straight, lane, false, glimpse->observed);
-	default:
-		return false;
-	}
+	const struct ft_observed *observed = glimpse->observed;
+	const uint8_t *entry;
+
+	if (observed->opcode == FT_NCCL_ACK)
+		return take_acknowledgment(straight, lane, observed);
+	if (observed->opcode != 0x0a || lane->index != 0)
+		return 0;
+	entry = ft_nccl_straight_entry(straight, glimpse);
+	return entry != NULL ? take_cts(straight, observed, entry) : 0;
 }
 
-/* The answers to other lanes than the first ask for no message. */
 uintptr_t ft_nccl_straight_take_lane(struct ft_nccl_straight *straight, uint32_t place,
 				     const struct ft_nccl_glimpse *glimpse)
 {
-	uint8_t index = (uint8_t)ft_nccl_straight_lane(place);
-	const struct ft_nccl_straight_lane *lane = &straight->lanes[index];
+	struct ft_nccl_straight_lane *lane = &straight->lanes[ft_nccl_straight_lane(place)];
 
-	if (ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER)
-		return take_data(straight, index, glimpse) ? (uintptr_t)lane->likely : 0;
-	if (!take_answer(straight, index, glimpse))
-		return 0;
-	return index != 0 ? (uintptr_t)lane
-			  : (uintptr_t)ft_nccl_straight_whole(straight, straight->newest + 1);
+	return ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER
+		       ? take_data(straight, lane, glimpse)
+		       : take_answer(straight, lane, glimpse);
 }

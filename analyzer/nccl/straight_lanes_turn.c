@@ -70,6 +70,8 @@ static void take_over_lane(struct ft_nccl_followed *followed, uint8_t i)
 		.stage = lane->writing ? FT_NCCL_STRAIGHT_WRITING
 			 : lane->open  ? FT_NCCL_STRAIGHT_WRITTEN
 				       : FT_NCCL_STRAIGHT_IDLE,
+		.index = i,
+		.bit = (uint8_t)(1u << i),
 	};
 }
 
@@ -182,6 +184,7 @@ bool ft_nccl_straight_take_over_lanes(struct ft_nccl_followed *followed)
 		    followed, followed->ring.slots * ft_nccl_straight_whole_bytes(straight)) != 0)
 		return false;
 	straight->wholes = straight->many;
+	straight->next_whole = ft_nccl_straight_whole(straight, followed->newest + 1);
 	for (uint8_t i = 0; i < followed->lane_count; i++)
 		ft_nccl_straight_expect(straight, &straight->lanes[i]);
 	return take_over_messages(followed, oldest);

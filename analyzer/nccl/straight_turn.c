@@ -59,7 +59,8 @@ static bool is_known(const struct ft_nccl_followed *followed)
 	return model->devices == 1 && model->sender.place_count == 1 &&
 	       model->receiver.place_count == 1 && followed->vni == UINT32_MAX &&
 	       !followed->by_grid && followed->doubts == 0 && !followed->has_nowhere &&
-	       model->has_family && model->imm_content == FT_NCCL_IMM_LENGTH &&
+	       (followed->pmtu & (followed->pmtu - 1)) == 0 && model->has_family &&
+	       model->imm_content == FT_NCCL_IMM_LENGTH &&
 	       model->imm_order != FT_NCCL_ORDER_UNKNOWN && followed->by_length > followed->by_id;
 }
 
@@ -245,6 +246,11 @@ void ft_nccl_straight_pair(struct ft_nccl_followed *followed, uint8_t lane)
 		name_lane(followed, lane);
 }
 
+static uint8_t bits_of(uint16_t pmtu)
+{
+	return pmtu == 0 ? 0 : (uint8_t)__builtin_ctz(pmtu);
+}
+
 static void begin(struct ft_nccl_followed *followed)
 {
 	const struct ft_nccl_connection *model = &followed->model;
@@ -256,6 +262,7 @@ static void begin(struct ft_nccl_followed *followed)
 		followed->lane_count > 1 ? FT_NCCL_STRAIGHT_SEVERAL : FT_NCCL_STRAIGHT_IDLE;
 	straight->followed = followed;
 	straight->pmtu = followed->pmtu;
+	straight->pmtu_bits = bits_of(followed->pmtu);
 	straight->cts_psn = lane->cts.next;
 	straight->cts_left = cts_left(followed);
 	straight->rkey = followed->straight_request.rkeys[0];

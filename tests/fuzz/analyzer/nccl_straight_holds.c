@@ -94,6 +94,7 @@ static uint32_t number_of(struct numbers *numbers, const struct packet *packet)
 static void show(struct world *world, const struct packet *packet)
 {
 	const struct ft_nccl_seen seen = seen_of(packet, ++world->frame);
+	const struct ft_nccl_way way = ft_nccl_connections_way(world->straight.connections);
 	bool is_alone = world->numbers.since != 0;
 	uint32_t number = is_alone ? number_of(&world->numbers, packet)
 				   : seen.dest_qp & 1; /* many are alike */
@@ -101,7 +102,7 @@ static void show(struct world *world, const struct packet *packet)
 	if (is_alone && (uint32_t)world->frame == 0)
 		world->numbers.since++; /* the upper half of its number is another one */
 	ft_nccl_connections_see(world->general.connections, &seen, NULL);
-	ft_nccl_connections_prefetch(world->straight.connections, number);
+	ft_nccl_prefetch(&way, number);
 	if (!goes_straight(world->straight.connections, &seen, number, world->numbers.since))
 		ft_nccl_connections_see(world->straight.connections, &seen, NULL);
 }

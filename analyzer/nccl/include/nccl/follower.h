@@ -118,15 +118,28 @@ struct ft_nccl_glimpse {
 	uint32_t bth_at;              /* offset of its BTH in the frame */
 };
 
+/* Where a follower keeps what goes the short way: the same as long as it lives. `straights` NULL: nothing does. */
+struct ft_nccl_way {
+	struct ft_nccl_connections *connections;
+	struct ft_nccl_straight *straights;
+	struct ft_nccl_hint *hints;
+};
+struct ft_nccl_way ft_nccl_follower_way(const struct ft_nccl_follower *follower);
+
 /* True: seen; false: nothing has happened, ft_nccl_follower_see() it. */
-bool ft_nccl_follower_glance(struct ft_nccl_follower *follower,
-			     const struct ft_nccl_glimpse *glimpse);
+bool ft_nccl_glance(const struct ft_nccl_way *way, const struct ft_nccl_glimpse *glimpse);
+
+/*
+ * The same, but false also where more is to be looked up than where the last packet of its number went. `straights` is not
+ * NULL, nor `since` 0.
+ */
+bool ft_nccl_glance_again(const struct ft_nccl_way *way, const struct ft_nccl_glimpse *glimpse);
 
 /* Fetch from memory what that looks at, by the number of a glimpse to come. Any number may be given. */
-void ft_nccl_follower_prefetch(const struct ft_nccl_follower *follower, uint32_t number);
+void ft_nccl_prefetch(const struct ft_nccl_way *way, uint32_t number);
 
-/* Some packets before: what that one asks for itself. */
-void ft_nccl_follower_prefetch_early(const struct ft_nccl_follower *follower, uint32_t number);
+/* Some packets before: what that asks for itself. */
+void ft_nccl_prefetch_early(const struct ft_nccl_way *way, uint32_t number);
 
 /*
  * The next TCP segment, of whatever connection, in one order with the packets: connections that are no set-up,

@@ -132,6 +132,7 @@ bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl
 	struct ft_flow_key key = { .dest_qp = seen->dest_qp,
 				   .vni = seen->ends.vni,
 				   .by_lid = seen->ends.by_lid };
+	const struct ft_nccl_way way = ft_nccl_connections_way(connections);
 	const uint32_t headers = seen->ends.by_lid != 0 ? NATIVE_HEADERS : HEADERS;
 	const struct ft_frame frame = { .bytes = bytes,
 					.captured = headers + RETH + seen->captured };
@@ -157,7 +158,8 @@ bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl
 		put_lid(key.src, seen->ends.src[15]);
 		put_lid(key.dst, seen->ends.dst[15]);
 	}
-	return ft_nccl_connections_glance(connections, &glimpse);
+	return (since != 0 && way.straights != NULL && ft_nccl_glance_again(&way, &glimpse)) ||
+	       ft_nccl_glance(&way, &glimpse);
 }
 
 static struct ft_nccl_metadata metadata_of(const struct set_up *set_up, uint8_t host, uint32_t qpn)
