@@ -6,9 +6,10 @@
 #include "faults.h"
 #include "msn.h"
 #include "order.h"
+#include "orphan_rows.h"
+#include "orphans.h"
 #include "sizes.h"
 #include "split.h"
-#include "stray.h"
 #include "successor.h"
 #include "turns.h"
 #include "under_way.h"
@@ -94,8 +95,8 @@ static void go_on_with(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	    !transfer->undecided)
 		ft_nccl_fault_early(moment, transfer);
 	ft_nccl_data_count(moment, transfer);
-	if (moment->lane->stray_count != 0 && !ft_nccl_is_doubted(transfer))
-		ft_nccl_stray_gather(moment, transfer);
+	if (moment->lane->orphan_row_count != 0 && !ft_nccl_is_doubted(transfer))
+		ft_nccl_orphan_rows_gather(moment, transfer);
 	if (ft_nccl_has_immediate(moment->seen->opcode))
 		ft_nccl_data_end(moment, transfer);
 }
@@ -166,14 +167,14 @@ static bool begin(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_answer answer;
 	struct ft_nccl_transfer *transfer;
-	bool is_stray;
+	bool ends_orphans;
 
 	ft_nccl_order_see(moment, &moment->lane->data_acked);
 	ft_nccl_turns_carry(moment);
 	ft_nccl_failover_see(moment);
 	answer = ft_nccl_answer_of(moment);
-	is_stray = answer.kind == FT_NCCL_ANSWER_END && moment->turn == FT_NCCL_NEXT &&
-		   ft_nccl_stray_is_next(moment, true);
+	ends_orphans = answer.kind == FT_NCCL_ANSWER_END && moment->turn == FT_NCCL_NEXT &&
+		       ft_nccl_orphans_are_next(moment, true);
 	if (is_amid(moment, &answer)) {
 		ft_nccl_hold_until_next(moment);
 		return false;
@@ -189,15 +190,15 @@ static bool begin(struct ft_nccl_moment *moment)
 		reject(moment);
 		return false;
 	}
-	if (answer.kind == FT_NCCL_ANSWER_END && !is_stray && ft_nccl_fault_end(moment))
+	if (answer.kind == FT_NCCL_ANSWER_END && !ends_orphans && ft_nccl_fault_end(moment))
 		return false;
 	if (may_wait(moment, &answer) && ft_nccl_hold_back(moment))
 		return false;
 	if (answer.odd)
 		ft_nccl_loosen(moment->lane, FT_NCCL_SLACK_MOST);
-	if (!is_stray && ft_nccl_stray_pass_end(moment, &answer))
+	if (!ends_orphans && ft_nccl_orphans_pass_end(moment, &answer))
 		return true;
-	if (is_stray) {
+	if (ends_orphans) {
 		answer.k = moment->lane->next;
 		answer.sure = true;
 	}
@@ -206,8 +207,8 @@ static bool begin(struct ft_nccl_moment *moment)
 		pass_over(moment, &answer);
 		return true;
 	}
-	if (is_stray)
-		ft_nccl_stray_adopt(moment, transfer, true);
+	if (ends_orphans)
+		ft_nccl_orphans_adopt(moment, transfer, true);
 	go_on_with(moment, transfer, &answer);
 	return true;
 }
@@ -222,9 +223,9 @@ static void go_on(struct ft_nccl_moment *moment)
 	if (lane->writing && ft_psn_distance(seen->psn, lane->write_end) > 0)
 		lane->writing = false;
 	if (!lane->writing) {
-		ft_nccl_stray_see(moment);
+		ft_nccl_orphans_see(moment);
 		if (ft_nccl_has_immediate(seen->opcode))
-			ft_nccl_stray_end(moment);
+			ft_nccl_orphans_end(moment);
 		return;
 	}
 	transfer = ft_nccl_ring_find(&moment->followed->ring, lane->at);

@@ -34,7 +34,8 @@
  *     adrift.c     data that may be another message's
  *     waiting.c      what has yet to come
  *     shown.c        what a packet was
- *     stray.c        what lacks its beginning           run.c        the way of nearly every packet
+ *     orphans.c      what lacks its beginning           orphan_rows.c  what is remembered of it
+ *     unlisted.c     likewise, how many messages        run.c        the way of nearly every packet
  *     straight.c     the same of audits                 straight_turn.c, straight_back.c  onto it and back
  *     straight_lanes.c  likewise over several queue pairs   straight_lanes_turn.c  onto it and back
  *     msn.c          which message, by ACKs

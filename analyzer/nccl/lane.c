@@ -23,7 +23,8 @@ void ft_nccl_lane_move(struct ft_nccl_lane *to, const struct ft_nccl_lane *from)
 	ft_nccl_psns_copy(&to->cts, &from->cts);
 	ft_nccl_psns_copy(&to->data_before, &from->data_before);
 	ft_nccl_psns_copy(&to->cts_before, &from->cts_before);
-	memcpy(to->strays, from->strays, from->stray_count * sizeof from->strays[0]);
+	memcpy(to->orphan_rows, from->orphan_rows,
+	       from->orphan_row_count * sizeof from->orphan_rows[0]);
 	if (from->has_odd)
 		to->odd = from->odd;
 	if (from->has_early)

@@ -27,8 +27,8 @@ struct ft_nccl_strides {
 	uint64_t step; /* all are multiples of it apart; 0: there was one */
 };
 
-/* Packets in a row that have no message, behind the first of their write: see stray.h. */
-struct ft_nccl_stray_run {
+/* Orphans in a row: see orphan_rows.h. */
+struct ft_nccl_orphan_row {
 	uint32_t psn, count;
 	uint32_t immdt;        /* that the last of them has .. */
 	uint64_t imm_frame;    /* .. in this frame; 0: none */
@@ -36,7 +36,7 @@ struct ft_nccl_stray_run {
 	bool tallied;          /* as a message that is not listed */
 };
 
-enum { FT_NCCL_STRAY_RUNS = 4 };
+enum { FT_NCCL_ORPHAN_ROWS = 4 };
 
 /* A pair of queue pairs; its number is its position in the connection's lists. */
 struct ft_nccl_lane {
@@ -62,11 +62,11 @@ struct ft_nccl_lane {
 	/* unless `exact` is set, by so much at most; none is more than FT_NCCL_SLACK_MOST */
 	uint32_t slack;
 	uint64_t begun_frame; /* of the last message here; 0: a hole came since */
-	/* packets in sequence of a message whose first was missed: how many, the first, and where the hole before it began */
+	/* orphans in sequence, orphans.h: how many, the first, and where the hole before it began */
 	uint32_t orphans, orphan_from, orphan_hole;
 	bool orphan_exact; /* `exact` was set before them */
-	uint8_t stray_count;
-	uint32_t tallied; /* messages of runs that are not remembered any more */
+	uint8_t orphan_row_count;
+	uint32_t tallied; /* messages of rows that are not remembered any more */
 	/* a write out of sequence that nobody asked for: the next packet tells which of both is right */
 	bool has_odd;
 	/* one before its clear-to-send: see faults.h */
@@ -90,8 +90,8 @@ struct ft_nccl_lane {
 	struct ft_nccl_psns data, cts; /* of requests to the receiver, to the sender .. */
 	struct ft_nccl_psns data_before, cts_before; /* .. and of before these: passed.h */
 	struct ft_nccl_seen odd, early;              /* without payload */
-	/* orphans and others, oldest first; whatever from `stray_count` on */
-	struct ft_nccl_stray_run strays[FT_NCCL_STRAY_RUNS];
+	/* orphans, these and those that came late, oldest first; whatever from `orphan_row_count` on */
+	struct ft_nccl_orphan_row orphan_rows[FT_NCCL_ORPHAN_ROWS];
 };
 
 /* A lane of which nothing was seen yet; it may be whatever. */

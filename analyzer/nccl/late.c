@@ -1,9 +1,11 @@
 #include "followed.h"
 
 #include "answer.h"
+#include "orphan_rows.h"
+#include "orphans.h"
 #include "replay.h"
 #include "split.h"
-#include "stray.h"
+#include "unlisted.h"
 #include "written.h"
 
 /* Whether the PSN lies within what is known of a share. */
@@ -199,7 +201,7 @@ static void take_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	ft_nccl_data_count(moment, transfer);
 	transfer->doubtful = transfer->doubtful || may_be_copy(moment);
 	transfer->adrift = transfer->adrift || !is_sure;
-	ft_nccl_stray_gather(moment, transfer);
+	ft_nccl_orphan_rows_gather(moment, transfer);
 	go_under_way(moment, transfer, is_sure);
 	if (ft_nccl_has_immediate(moment->seen->opcode))
 		ft_nccl_data_end(moment, transfer);
@@ -220,7 +222,7 @@ static void begin(struct ft_nccl_moment *moment)
 	transfer->guessed = transfer->guessed || !moment->followed->numbered;
 	ft_nccl_share_begin(share, moment->seen);
 	take_write(moment, transfer, request, is_sure);
-	ft_nccl_stray_is_listed(moment->lane);
+	ft_nccl_unlisted_begin(moment->lane);
 }
 
 /* A message goes on until its immediate: what is behind a write of it is its next one. False: nobody asked for that. */
@@ -268,14 +270,14 @@ void ft_nccl_late_see(struct ft_nccl_moment *moment)
 			seen->psn;
 	}
 	if (transfer == NULL && !ft_nccl_begins(seen->opcode))
-		ft_nccl_stray_see_late(moment);
+		ft_nccl_orphans_see_late(moment);
 	else if (transfer == NULL && (before == NULL || !go_on(moment, before)))
 		begin(moment);
 	if (transfer == NULL)
 		return;
 	take_beginning(moment, transfer);
 	ft_nccl_data_count(moment, transfer);
-	ft_nccl_stray_gather(moment, transfer);
+	ft_nccl_orphan_rows_gather(moment, transfer);
 	transfer->doubtful = transfer->doubtful || may_be_copy(moment);
 	if (ft_nccl_is_bare_end(seen))
 		transfer->bare = true;

@@ -1,7 +1,7 @@
 #include "tally.h"
 
 #include "adrift.h"
-#include "stray.h"
+#include "unlisted.h"
 
 bool ft_nccl_has_number(const struct ft_nccl_transfer *transfer)
 {
@@ -89,7 +89,7 @@ static uint64_t count_on(const struct ft_nccl_followed *followed, uint8_t lane)
 		add_open(transfer, ft_nccl_ring_shares(ring, transfer) + lane, &tally);
 	}
 	if (!may_be_several(followed))
-		return tally.numbered + tally.others + ft_nccl_stray_unlisted(followed, lane);
+		return tally.numbered + tally.others + ft_nccl_unlisted_on(followed, lane);
 	return tally.numbered > tally.ended ? tally.numbered : tally.ended;
 }
 
@@ -141,7 +141,7 @@ static uint64_t unlisted(const struct ft_nccl_followed *followed)
 	uint64_t sum = 0;
 
 	for (uint8_t i = 0; i < followed->lane_count; i++)
-		sum += ft_nccl_stray_unlisted(followed, i);
+		sum += ft_nccl_unlisted_on(followed, i);
 	return sum;
 }
 

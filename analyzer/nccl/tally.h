@@ -7,7 +7,7 @@
  * together: parts of one message may be several rows. Those on one queue pair are of different messages, so that there
  * were as many as one queue pair had, at least. Of several requests each is a write that may look like another message's
  * behind a hole: then it is those with different numbers, or those with an immediate, of which a message has one. Such as
- * are not listed, as their first packet was missed, count where they are certainly others: stray.h.
+ * are not listed, as their first packet was missed, count where they are certainly others: unlisted.h.
  */
 
 /* The message is listed under its number. */

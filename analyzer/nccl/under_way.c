@@ -4,7 +4,7 @@
 #include "half.h"
 #include "sizes.h"
 #include "split.h"
-#include "stray.h"
+#include "unlisted.h"
 
 bool ft_nccl_is_under_way(const struct ft_nccl_moment *moment,
 			  const struct ft_nccl_transfer *transfer)
@@ -108,7 +108,7 @@ void ft_nccl_enter(struct ft_nccl_moment *moment, struct ft_nccl_transfer *trans
 	open_share(moment, transfer, answer->kind);
 	if (lane->orphans != 0 && answer->kind == FT_NCCL_ANSWER_DATA &&
 	    !ft_nccl_is_under_way(moment, transfer))
-		ft_nccl_stray_leave(moment, transfer);
+		ft_nccl_unlisted_leave(moment, transfer);
 	lane->writing = false;
 	lane->orphans = 0;
 	if (ft_nccl_is_under_way(moment, transfer))

@@ -269,7 +269,7 @@ static void packets_that_came_ahead_are_its_own(void **state)
 		inner->followed->failing = rows[i].failing;
 		lane->data =
 			(struct ft_nccl_psns){ .known = true, .origin = 100, .next = rows[i].next };
-		lane->strays[0] = (struct ft_nccl_stray_run){
+		lane->orphan_rows[0] = (struct ft_nccl_orphan_row){
 			.psn = rows[i].from,
 			.count = rows[i].count,
 			.frame = 40,
@@ -277,7 +277,7 @@ static void packets_that_came_ahead_are_its_own(void **state)
 			.immdt = 3 * MTU,
 			.imm_frame = rows[i].ended ? 41 : 0,
 		};
-		lane->stray_count = 1;
+		lane->orphan_row_count = 1;
 		lane->exact = lane->open = lane->writing = false;
 		lane->slack = 7;
 		late(inner, 1, FIRST, 5, 102);
@@ -287,7 +287,7 @@ static void packets_that_came_ahead_are_its_own(void **state)
 		assert_int_equal(transfer->message.packets, 1 + rows[i].its);
 		assert_int_equal(share->to, 104);
 		assert_int_equal(lane->slack, rows[i].exact ? 0 : 7);
-		assert_int_equal(lane->stray_count, rows[i].its != 0 ? 0 : 1);
+		assert_int_equal(lane->orphan_row_count, rows[i].its != 0 ? 0 : 1);
 		assert_int_equal(share->ended, rows[i].ended);
 		assert_int_equal(transfer->message.has_imm, rows[i].ended);
 		assert_int_equal(transfer->message.first_frame, rows[i].its != 0 ? 40 : NOW);
@@ -306,14 +306,14 @@ static void packets_that_came_ahead_are_its_own(void **state)
 }
 
 /* Packets whose first did not come yet, out of order: what is next to each other is remembered together. */
-static void packets_without_their_first_are_remembered_in_runs(void **state)
+static void packets_without_their_first_are_remembered_in_rows(void **state)
 {
 	static const struct {
 		const char *what;
 		unsigned packets;
 		uint32_t psns[5];
-		unsigned runs;
-		uint32_t psn, count; /* of the newest run */
+		unsigned kept;
+		uint32_t psn, count; /* of the newest row */
 	} rows[] = {
 		{ "one", 1, { 103 }, 1, 103, 1 },
 		{ "the next one", 2, { 103, 104 }, 1, 103, 2 },
@@ -324,7 +324,7 @@ static void packets_without_their_first_are_remembered_in_runs(void **state)
 		{ "the oldest are forgotten",
 		  5,
 		  { 101, 103, 105, 107, 109 },
-		  FT_NCCL_STRAY_RUNS,
+		  FT_NCCL_ORPHAN_ROWS,
 		  109,
 		  1 },
 	};
@@ -336,11 +336,11 @@ static void packets_without_their_first_are_remembered_in_runs(void **state)
 
 		for (unsigned n = 0; n < rows[i].packets; n++)
 			late(inner, 0, MIDDLE, 5, rows[i].psns[n]);
-		if (lane->stray_count != rows[i].runs ||
-		    lane->strays[lane->stray_count - 1].psn != rows[i].psn ||
-		    lane->strays[lane->stray_count - 1].count != rows[i].count)
+		if (lane->orphan_row_count != rows[i].kept ||
+		    lane->orphan_rows[lane->orphan_row_count - 1].psn != rows[i].psn ||
+		    lane->orphan_rows[lane->orphan_row_count - 1].count != rows[i].count)
 			fail_msg("%s", rows[i].what);
-		assert_int_equal(lane->strays[0].frame, NOW);
+		assert_int_equal(lane->orphan_rows[0].frame, NOW);
 		inner_close(inner);
 	}
 }
@@ -360,7 +360,7 @@ static void packets_of_long_ago_are_forgotten(void **state)
 					    .next = 91 + FT_NCCL_PSN_WINDOW };
 	late(inner, 0, FIRST, 5, 102);
 	assert_int_equal(inner_share(inner, transfer, 0)->packets, 1);
-	assert_int_equal(lane->stray_count, 0);
+	assert_int_equal(lane->orphan_row_count, 0);
 	inner_close(inner);
 }
 
@@ -510,7 +510,7 @@ int main(void)
 		cmocka_unit_test(messages_that_are_not_counted_are_guessed),
 		cmocka_unit_test(soon_behind_a_blurred_beginning_it_may_be_a_copy),
 		cmocka_unit_test(packets_that_came_ahead_are_its_own),
-		cmocka_unit_test(packets_without_their_first_are_remembered_in_runs),
+		cmocka_unit_test(packets_without_their_first_are_remembered_in_rows),
 		cmocka_unit_test(packets_of_long_ago_are_forgotten),
 		cmocka_unit_test(a_packet_within_a_message_is_its_own),
 		cmocka_unit_test(a_bare_end_ends_the_message_before_it),

@@ -67,7 +67,7 @@ static void messages_without_their_first_packet_count(void **state)
 	}
 }
 
-/* Runs that made room for others: it is not known any more whose packets they were, so one that comes to begin is none more. */
+/* Rows that made room for others: it is not known any more whose packets they were, so one that comes to begin is none more. */
 static void those_whose_packets_are_forgotten_count_once(void **state)
 {
 	struct follow *follow = follow_start('E');
