@@ -119,3 +119,38 @@ struct ft_nccl_request *inner_request(struct inner *inner, const struct ft_nccl_
 {
 	return ft_nccl_ring_requests(&inner->followed->ring, transfer);
 }
+
+struct ft_nccl_transfer *inner_carried(struct inner *inner, uint64_t k, uint8_t lane, uint32_t from,
+				       uint32_t to, bool ended)
+{
+	struct ft_nccl_transfer *transfer = inner_asked(inner, k, INNER_ASKED);
+
+	*inner_share(inner, transfer, lane) = (struct ft_nccl_share){
+		.first = { .va = buffer_of(k), .frame = INNER_CARRIED, .length = 64, .psn = from },
+		.packets = to - from + 1,
+		.from = from,
+		.to = to,
+		.used = true,
+		.begun = true,
+		.ended = ended,
+		.requests = 1,
+	};
+	transfer->message.packets = to - from + 1;
+	transfer->message.first_frame = transfer->message.last_frame = INNER_CARRIED;
+	return transfer;
+}
+
+void inner_late(struct inner *inner, uint8_t lane, uint8_t opcode, uint64_t k, uint32_t psn)
+{
+	struct ft_nccl_seen seen = inner_write(opcode, k, 64, INNER_NOW);
+	struct ft_nccl_moment moment = inner_moment(inner, lane, &seen);
+
+	seen.psn = psn;
+	seen.immdt = 64;
+	if (opcode == 0x06) {
+		seen.length = 3 * MTU;
+		seen.payload_length = MTU;
+	}
+	moment.turn = FT_NCCL_LATE;
+	ft_nccl_late_see(&moment);
+}

@@ -45,3 +45,12 @@ struct ft_nccl_seen inner_write(uint8_t opcode, uint64_t k, uint32_t length, uin
 struct ft_nccl_share *inner_share(struct inner *inner, const struct ft_nccl_transfer *transfer,
 				  uint8_t lane);
 struct ft_nccl_request *inner_request(struct inner *inner, const struct ft_nccl_transfer *transfer);
+
+enum { INNER_ASKED = 10, INNER_CARRIED = 20, INNER_NOW = 50 }; /* frames */
+
+/* Message k, asked for, and the queue pair carried these PSNs of it. */
+struct ft_nccl_transfer *inner_carried(struct inner *inner, uint64_t k, uint8_t lane, uint32_t from,
+				       uint32_t to, bool ended);
+
+/* A packet of 64 bytes, or the first of three, comes late, to message k's buffer. */
+void inner_late(struct inner *inner, uint8_t lane, uint8_t opcode, uint64_t k, uint32_t psn);
