@@ -9,7 +9,7 @@
 
 /* Scripts, and what a step says of the packet: a loss, the time that an answer took. */
 
-/* Scripts do not tell: messages are counted, and whether others passed before stands in the record. */
+/* Scripts do not tell: messages are counted, and what is resumed has cases of its own. */
 #define UNTOLD ((uint32_t)(FT_STEP_MESSAGE | FT_STEP_RESUMED))
 
 static void run(struct world *world, const struct script *script)
@@ -113,6 +113,102 @@ static void the_first_packet_of_a_life_closes_no_space(void **state)
 	world_close(&world);
 }
 
+enum {
+	NO_BEGIN = 0,
+	BEGINS = FT_STEP_RESTART,
+	RESUMES = FT_STEP_RESTART | FT_STEP_RESUMED,
+	SILENCE_US = FT_RESUMED_NS / US,
+	FAR = 5000000, /* a PSN of another sequence */
+};
+
+/* A sequence that begins is one resumed if the same half sent before, longer ago than the bound. */
+static void what_begins_behind_a_silence_of_its_half_is_resumed(void **state)
+{
+	static const struct {
+		const char *what;
+		struct packet packets[8];
+	} cases[] = {
+		{ "the first packets of all",
+		  { A(SEND, 10, BEGINS), B(ACK, 10, BEGINS, .after_us = 2 * SILENCE_US) } },
+		{ "another sequence, just below the bound: it may be forged",
+		  { A(SEND, 10, BEGINS), A(SEND, FAR, NO_BEGIN, .after_us = SILENCE_US - 1) } },
+		{ ".. at it",
+		  { A(SEND, 10, BEGINS), A(SEND, FAR, BEGINS, .after_us = SILENCE_US) } },
+		{ ".. just above it",
+		  { A(SEND, 10, BEGINS), A(SEND, FAR, RESUMES, .after_us = SILENCE_US + 1) } },
+		{ ".. and what comes behind it",
+		  { A(SEND, 10, BEGINS), A(SEND, FAR, RESUMES, .after_us = SILENCE_US + 1),
+		    A(SEND, FAR + 1, NO_BEGIN) } },
+		{ "the sequence that was",
+		  { A(SEND, 10, BEGINS), A(SEND, 11, NO_BEGIN, .after_us = 2 * SILENCE_US) } },
+		{ "a first request behind answers, just below the bound",
+		  { A(SEND, 10, BEGINS), B(ACK, 10, BEGINS),
+		    B(SEND, 70, BEGINS, .after_us = SILENCE_US - 1) } },
+		{ ".. at it",
+		  { A(SEND, 10, BEGINS), B(ACK, 10, BEGINS),
+		    B(SEND, 70, BEGINS, .after_us = SILENCE_US) } },
+		{ ".. just above it",
+		  { A(SEND, 10, BEGINS), B(ACK, 10, BEGINS),
+		    B(SEND, 70, RESUMES, .after_us = SILENCE_US + 1) } },
+		{ ".. while the other half sent",
+		  { A(SEND, 10, BEGINS), B(ACK, 10, BEGINS),
+		    A(SEND, 11, NO_BEGIN, .after_us = SILENCE_US), B(SEND, 70, RESUMES) } },
+		{ "the other half was silent",
+		  { A(SEND, 10, BEGINS), B(ACK, 10, BEGINS),
+		    B(ACK, 10, NO_BEGIN, .after_us = 2 * SILENCE_US), B(SEND, 70, BEGINS) } },
+		{ "the third in a row of another sequence",
+		  { A(SEND, 10, BEGINS), B(ACK, 10, BEGINS, .after_us = 2 * SILENCE_US),
+		    A(SEND, FAR, NO_BEGIN), A(SEND, FAR + 1, NO_BEGIN),
+		    A(SEND, FAR + 2, BEGINS) } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct world world = { .ts_ns = 1700000000000000000u };
+
+		world_open(&world, true);
+		for (const struct packet *packet = cases[i].packets; packet->from != 0; packet++) {
+			const uint32_t what = world_send(&world, packet).what & RESUMES;
+
+			if (what != packet->wanted)
+				fail_msg("%s: packet %u is 0x%x, wanted 0x%x", cases[i].what,
+					 (unsigned)world.frame, what, packet->wanted);
+		}
+		world_close(&world);
+	}
+}
+
+/* The clocks of two taps: what was recorded before the packet that it comes behind was not silent. */
+static void what_comes_from_before_is_not_resumed(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+
+	(void)state;
+	world_open(&world, true);
+	world_send(&world, &(struct packet)A(SEND, 10, BEGINS));
+	world_send(&world, &(struct packet)B(ACK, 10, BEGINS));
+	world.ts_ns -= MS;
+	assert_int_equal(world_send(&world, &(struct packet)B(SEND, 70, BEGINS)).what & RESUMES,
+			 BEGINS);
+	world_close(&world);
+}
+
+/* A record that waited for its half's first packet. */
+static void what_had_no_packet_is_not_resumed(void **state)
+{
+	struct world world = { .ts_ns = 1700000000000000000u };
+	const struct ft_flow_key key = world_key('A');
+
+	(void)state;
+	world_open(&world, true);
+	assert_non_null(ft_flow_find_or_create(world.table, &key, ft_flow_hash(world.table, &key),
+					       world.ts_ns));
+	world.ts_ns += 2 * FT_RESUMED_NS;
+	assert_int_equal(world_send(&world, &(struct packet)A(SEND, 10, BEGINS)).what & RESUMES,
+			 BEGINS);
+	world_close(&world);
+}
+
 /* Nothing is decided before late packets had time to come; then the packet that decides says so. */
 static void a_loss_is_told_once_and_late(void **state)
 {
@@ -193,6 +289,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_script_is_read_as_it_was_meant),
 		cmocka_unit_test(the_first_packet_of_a_life_closes_no_space),
+		cmocka_unit_test(what_begins_behind_a_silence_of_its_half_is_resumed),
+		cmocka_unit_test(what_comes_from_before_is_not_resumed),
+		cmocka_unit_test(what_had_no_packet_is_not_resumed),
 		cmocka_unit_test(a_loss_is_told_once_and_late),
 		cmocka_unit_test(the_time_from_request_to_answer_is_measured),
 		cmocka_unit_test(an_answer_missed_before_pairing_is_not_waited_for),
