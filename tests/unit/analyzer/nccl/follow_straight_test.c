@@ -456,6 +456,50 @@ static void queue_pairs_that_take_turns_go_straight_through_the_first_slot(void 
 	follow_stop(follow);
 }
 
+/* Of the second one only data was seen: the third of its answers in a row tells which queue pair of the sender they go to. */
+static void the_answers_to_a_queue_pair_that_is_learnt_go_straight(void **state)
+{
+	enum { KNOWN_OF_TWO = 26, VOTES = 3, ANSWERS = 6 };
+	struct follow *follow = audit_start();
+	uint32_t psns[2] = { 0 }, turns;
+	unsigned straight = 0;
+	uint64_t k = 0;
+
+	(void)state;
+	while (k < KNOWN_OF_TWO)
+		pass_in_turn(follow, k++, psns);
+	assert_true(is_straight(follow));
+	assert_int_equal(only_one(follow)->lane_count, 2);
+	turns = only_one(follow)->straight->turns;
+	for (unsigned i = 0; i < ANSWERS; i++) {
+		struct packet answer = {
+			.from = RECEIVER, .to = SENDER, .opcode = 0x11, .qpn = SENDER_QP + 2
+		};
+		struct ft_nccl_seen seen;
+
+		pass_in_turn(follow, k++, psns);
+		pass_in_turn(follow, k++, psns);
+		answer.psn = psns[1] - 1;
+		seen = seen_of(&answer, follow->frame + 1);
+		assert_int_equal(only_one(follow)->model.sender.qpns[1],
+				 i < VOTES ? FT_NCCL_NONE : SENDER_QP + 2);
+		if (goes_straight(follow->connections, &seen, answer.qpn, 0)) {
+			follow->frame++;
+			straight++;
+		} else {
+			follow_packet(follow, &answer);
+		}
+		assert_int_equal(straight, i < VOTES ? 0 : i + 1 - VOTES);
+		assert_true(is_straight(follow));
+	}
+	assert_int_equal(only_one(follow)->straight->turns, turns);
+	follow_keep(follow);
+	assert_int_equal(only_one(follow)->model.messages, k);
+	assert_int_equal(only_one(follow)->model.missing_packets, 0);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -464,6 +508,7 @@ int main(void)
 		cmocka_unit_test(what_is_found_beyond_has_its_whole_number),
 		cmocka_unit_test(the_last_message_answered_makes_room_for_those_that_wait),
 		cmocka_unit_test(queue_pairs_that_take_turns_go_straight_through_the_first_slot),
+		cmocka_unit_test(the_answers_to_a_queue_pair_that_is_learnt_go_straight),
 		cmocka_unit_test(a_late_set_up_tells_how_many_slots_there_are),
 		cmocka_unit_test(messages_that_wait_outlast_a_late_set_up),
 		cmocka_unit_test(a_write_under_way_outlasts_a_late_set_up),
