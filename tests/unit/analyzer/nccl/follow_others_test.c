@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "followed.h"
+
 /* What is not NCCL: rings of other libraries, and writes that only look like clear-to-sends. */
 
 static void writes_to_one_address_are_no_connection(void **state)
@@ -201,6 +203,55 @@ static void a_job_that_begins_unseen_is_no_fault(void **state)
 	}
 }
 
+static uint32_t count_remembered(const struct follow *follow)
+{
+	uint32_t count = 0;
+
+	for (uint32_t at = 0;
+	     ft_nccl_stranger_logged(&follow->connections->strangers, &at) != NULL;)
+		count++;
+	return count;
+}
+
+/* docs/nccl.md: of so many queue pairs that are nobody's what is written to them is remembered; a connection is found still. */
+static void few_of_many_others_are_remembered_at_a_time(void **state)
+{
+	enum { OTHERS = 4000, MESSAGES = 12 };
+	static const struct {
+		bool audits;
+		uint32_t remembered;
+	} cases[] = { { false, 2048 }, { true, 512 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const struct ft_nccl_config config = { .connections = 4,
+						       .findings = FOUND_MAX,
+						       .messages = 64,
+						       .ends_only = cases[i].audits };
+		struct follow *follow = follow_start_with('E', &config);
+
+		for (uint32_t at = 0; at < OTHERS; at++) {
+			struct packet packet = data_of(follow, 0, 64, 0);
+
+			packet.qpn = 1000 + at;
+			packet.rkey = at;
+			packet.va += UINT64_C(1) << 40;
+			packet.opcode = 0x0a;
+			packet.length = packet.payload = MTU;
+			follow_packet(follow, &packet);
+			assert_true(count_remembered(follow) <= cases[i].remembered);
+		}
+		assert_int_equal(count_remembered(follow), cases[i].remembered);
+		converse(follow, 0, MESSAGES);
+		follow_keep(follow);
+		assert_int_equal(follow->kept.connection_count, 1);
+		/* no log was left for what the first one wrote before there was a connection */
+		assert_int_equal(follow->kept.connections[0]->messages_told, MESSAGES - 1);
+		assert_true(count_remembered(follow) <= cases[i].remembered);
+		follow_stop(follow);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +262,7 @@ int main(void)
 		cmocka_unit_test(overlays_are_worlds_of_their_own),
 		cmocka_unit_test(each_vlan_that_it_was_seen_in_is_kept),
 		cmocka_unit_test(a_job_that_begins_unseen_is_no_fault),
+		cmocka_unit_test(few_of_many_others_are_remembered_at_a_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
