@@ -162,11 +162,49 @@ static bool may_wait(const struct ft_nccl_moment *moment, const struct ft_nccl_a
 				     ft_nccl_is_far_ahead(moment) || is_before_all(moment));
 }
 
+/* It is none of the connection's, or what comes behind it tells yet. */
+static bool is_held_off(struct ft_nccl_moment *moment, const struct ft_nccl_answer *answer,
+			bool ends_orphans)
+{
+	if (is_amid(moment, answer)) {
+		ft_nccl_hold_until_next(moment);
+		return true;
+	}
+	if (may_go_nowhere(moment, answer)) {
+		if (ft_nccl_successor_goes_on(moment)) {
+			ft_nccl_successor_see(moment);
+			return true;
+		}
+		ft_nccl_fault_nowhere(moment, answer->kind == FT_NCCL_ANSWER_NONE);
+	}
+	if (answer->kind == FT_NCCL_ANSWER_NONE) {
+		reject(moment);
+		return true;
+	}
+	if (answer->kind == FT_NCCL_ANSWER_END && !ends_orphans && ft_nccl_fault_end(moment))
+		return true;
+	return may_wait(moment, answer) && ft_nccl_hold_back(moment);
+}
+
+/* It is of the message that the answer says, which may not be remembered. */
+static void join(struct ft_nccl_moment *moment, const struct ft_nccl_answer *answer,
+		 bool ends_orphans)
+{
+	struct ft_nccl_transfer *transfer = ft_nccl_transfer_for(moment, answer);
+
+	if (transfer == NULL) {
+		pass_over(moment, answer);
+		return;
+	}
+	if (ends_orphans)
+		ft_nccl_orphans_adopt(moment, transfer, true);
+	go_on_with(moment, transfer, answer);
+}
+
 /* A write begins. False: it is none of the connection's. */
 static bool begin(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_answer answer;
-	struct ft_nccl_transfer *transfer;
 	bool ends_orphans;
 
 	ft_nccl_order_see(moment, &moment->lane->data_acked);
@@ -175,41 +213,17 @@ static bool begin(struct ft_nccl_moment *moment)
 	answer = ft_nccl_answer_of(moment);
 	ends_orphans = answer.kind == FT_NCCL_ANSWER_END && moment->turn == FT_NCCL_NEXT &&
 		       ft_nccl_orphans_are_next(moment, true);
-	if (is_amid(moment, &answer)) {
-		ft_nccl_hold_until_next(moment);
-		return false;
-	}
-	if (may_go_nowhere(moment, &answer)) {
-		if (ft_nccl_successor_goes_on(moment)) {
-			ft_nccl_successor_see(moment);
-			return false;
-		}
-		ft_nccl_fault_nowhere(moment, answer.kind == FT_NCCL_ANSWER_NONE);
-	}
-	if (answer.kind == FT_NCCL_ANSWER_NONE) {
-		reject(moment);
-		return false;
-	}
-	if (answer.kind == FT_NCCL_ANSWER_END && !ends_orphans && ft_nccl_fault_end(moment))
-		return false;
-	if (may_wait(moment, &answer) && ft_nccl_hold_back(moment))
+	if (is_held_off(moment, &answer, ends_orphans))
 		return false;
 	if (answer.odd)
 		ft_nccl_loosen(moment->lane, FT_NCCL_SLACK_MOST);
-	if (!ends_orphans && ft_nccl_orphans_pass_end(moment, &answer))
-		return true;
 	if (ends_orphans) {
 		answer.k = moment->lane->next;
 		answer.sure = true;
-	}
-	transfer = ft_nccl_transfer_for(moment, &answer);
-	if (transfer == NULL) {
-		pass_over(moment, &answer);
+	} else if (ft_nccl_orphans_pass_end(moment, &answer)) {
 		return true;
 	}
-	if (ends_orphans)
-		ft_nccl_orphans_adopt(moment, transfer, true);
-	go_on_with(moment, transfer, &answer);
+	join(moment, &answer, ends_orphans);
 	return true;
 }
 
