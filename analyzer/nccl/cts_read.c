@@ -79,13 +79,8 @@ static bool place(struct ft_nccl_followed *followed, const struct ft_nccl_seen *
 static bool is_in_place(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 			const struct ft_nccl_ask *ask)
 {
-	const struct ft_nccl_target *fifo = &followed->model.fifo;
-	bool has_key = fifo->rkey_count == 0;
-
-	for (uint8_t i = 0; i < fifo->rkey_count; i++)
-		has_key = has_key || fifo->rkeys[i] == seen->rkey;
 	return (seen->has & FT_HAS_RETH) == 0 ||
-	       (has_key &&
+	       (ft_nccl_fifo_has_key(followed, seen->rkey) &&
 		(ft_nccl_fifo_place(followed, seen->va, seen->rkey, ask->k) ||
 		 (ask->has_k && ft_nccl_fifo_learn(followed, ask->family, seen->va, ask->k))));
 }

@@ -8,6 +8,7 @@
 
 #include "anew.h"
 #include "answer.h"
+#include "fifo.h"
 #include "order.h"
 #include "turns.h"
 
@@ -336,8 +337,14 @@ void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
 
 	if (!is_shown(followed) || followed->unreadable != 0 || !was_captured)
 		return;
-	if (is_read) {
+	if (is_read)
 		ft_nccl_found_set_k(&found, k);
+	if (is_read && !ft_nccl_fifo_has_key(followed, seen->rkey)) {
+		snprintf(found.text, sizeof found.text,
+			 "a clear-to-send for message %" PRIu64 " goes to 0x%" PRIx64
+			 " under another key than the FIFO's",
+			 k, seen->va);
+	} else if (is_read) {
 		snprintf(found.text, sizeof found.text,
 			 "a clear-to-send for message %" PRIu64 " goes to 0x%" PRIx64
 			 ", not to its slot of the FIFO at 0x%" PRIx64,

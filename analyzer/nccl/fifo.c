@@ -163,6 +163,16 @@ bool ft_nccl_fifo_has(const struct ft_nccl_followed *followed, uint64_t va)
 	       va - fifo->addr < slots * slot_bytes_of(followed);
 }
 
+bool ft_nccl_fifo_has_key(const struct ft_nccl_followed *followed, uint32_t rkey)
+{
+	const struct ft_nccl_target *fifo = &followed->model.fifo;
+	bool has_key = fifo->rkey_count == 0;
+
+	for (uint8_t i = 0; i < fifo->rkey_count; i++)
+		has_key = has_key || fifo->rkeys[i] == rkey;
+	return has_key;
+}
+
 static bool is_one_bit(uint32_t bits)
 {
 	return bits != 0 && (bits & (bits - 1)) == 0;

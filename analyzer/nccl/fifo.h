@@ -15,6 +15,9 @@ bool ft_nccl_fifo_agrees(uint16_t slot_bytes, uint64_t va, uint64_t k, uint64_t 
 /* Whether an address lies in the FIFO, as far as it is known. */
 bool ft_nccl_fifo_has(const struct ft_nccl_followed *followed, uint64_t va);
 
+/* Whether it is the key of the FIFO on one of its devices, or none is known yet. */
+bool ft_nccl_fifo_has_key(const struct ft_nccl_followed *followed, uint32_t rkey);
+
 /* Message k was announced at `va`: false if it cannot have been, and nothing is learnt. */
 bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t rkey, uint64_t k);
 

@@ -251,6 +251,43 @@ static void a_cut_set_up_that_may_be_of_another_is_left(void **state)
 	}
 }
 
+/* The first one shows at once how the connection has them: what was told of it is held against the set-up. */
+static void a_first_clear_to_send_that_the_set_up_contradicts(void **state)
+{
+	static const struct {
+		int64_t ahead;
+		uint32_t key;
+		const char *text;
+	} rows[] = {
+		{ 0, 1,
+		  "a clear-to-send for message 0 goes to 0x7f10a0002000 under another key than the "
+		  "FIFO's" },
+		{ 512, 1,
+		  "a clear-to-send for message 0 goes to 0x7f10a0002200 under another key than the "
+		  "FIFO's" },
+		{ 512, 0,
+		  "a clear-to-send for message 0 goes to 0x7f10a0002200, not to its slot of the "
+		  "FIFO at 0x7f10a0002000" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct follow *follow = follow_start('E');
+		struct packet first;
+
+		set_up(follow, FIFO_AT);
+		first = cts_of(follow, 0);
+		first.va += (uint64_t)rows[i].ahead;
+		first.rkey += rows[i].key;
+		follow_packet(follow, &first);
+		converse(follow, 0, 3);
+		assert_int_equal(follow->found_count, 1);
+		assert_int_equal(follow->found[0].fault, FT_NCCL_CONTRADICTION);
+		assert_string_equal(follow->found[0].text, rows[i].text);
+		follow_stop(follow);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +300,7 @@ int main(void)
 		cmocka_unit_test(a_cut_set_up_is_that_of_its_queue_pairs),
 		cmocka_unit_test(a_cut_set_up_may_be_seen_late),
 		cmocka_unit_test(a_cut_set_up_that_may_be_of_another_is_left),
+		cmocka_unit_test(a_first_clear_to_send_that_the_set_up_contradicts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
