@@ -283,7 +283,7 @@ INLINE unsigned fill_some(struct ft_item *items, const struct row *row, unsigned
 			  bool *mirrored)
 {
 	struct unchecked unchecked;
-	struct ft_brief brief;
+	struct ft_brief brief = { 0 };
 	unsigned bad;
 
 	unchecked.count = 0;

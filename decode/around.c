@@ -217,7 +217,7 @@ static bool peel_gre(const uint8_t *bytes, const struct datagram *datagram,
 bool ft_around_peel(const struct ft_decode_config *config, const uint8_t *bytes,
 		    struct ft_around *around)
 {
-	struct datagram datagram;
+	struct datagram datagram = { 0 };
 	bool peeled = false;
 
 	if (around->depth == FT_TUNNELS_MAX || !enter(bytes, around, &datagram))
