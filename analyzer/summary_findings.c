@@ -5,12 +5,11 @@
 #include <string.h>
 
 #include <engine/no_memory.h>
-#include <report/render.h>
 
 #include "searches.h"
 #include "wording.h"
 
-enum { EVIDENCE_SENTENCES = 4, COTENANCIES = 256 };
+enum { EVIDENCE_SENTENCES = 4 };
 
 #define STALE_CERTAINTY 0.3
 
@@ -26,16 +25,6 @@ static struct ft_report_end end_of(const struct ft_declared *declared,
 				  : declared->tenants[end->tenant].name,
 		.group = end->group,
 	};
-}
-
-static void set_origin(struct ft_report_finding *row, const struct ft_declared *declared,
-		       const struct ft_origin *origin)
-{
-	if (declared == NULL || origin->file == FT_NONE || origin->file >= declared->file_count)
-		return;
-	row->map_file = declared->files[origin->file].path;
-	row->map_line = origin->line;
-	row->map_path = origin->path;
 }
 
 /* Two different requests under one PSN weigh more if one does not look like the sender's. */
@@ -112,7 +101,7 @@ static struct ft_report_finding finding_row(struct ft_summary *summary,
 	memcpy(row.frames, finding->frames, sizeof row.frames);
 	row.evidence_count = ft_wording_evidence(summary->words, told_by, finding, sentences,
 						 EVIDENCE_SENTENCES);
-	set_origin(&row, told_by, &finding->origin);
+	ft_summary_set_origin(&row, told_by, &finding->origin);
 	if (ft_search_may_be_start(finding))
 		weigh_as_start(summary, finding, &row);
 	return row;
@@ -193,126 +182,6 @@ static size_t fill_framing(struct ft_summary *summary, const struct ft_declared 
 	return framing->findings.count;
 }
 
-static struct ft_report_finding map_row(struct ft_summary *summary, enum ft_rule rule,
-					const char *subject)
-{
-	const char **sentences = ft_summary_take(summary, 1, sizeof *sentences);
-	struct ft_report_finding row = {
-		.rule = ft_rule_text(rule)->name,
-		.severity = (uint8_t)ft_rule_text(rule)->severity,
-		.violation = ft_rule_text(rule)->violation,
-		.certainty = ft_rule_text(rule)->certainty,
-		.first_ts_ns = FT_UNKNOWN,
-		.last_ts_ns = FT_UNKNOWN,
-		.evidence = sentences,
-	};
-
-	ft_finding_hash(ft_words(summary->words, "%s\n%s", row.rule, subject), row.id);
-	return row;
-}
-
-static struct ft_report_finding fail_open_row(struct ft_summary *summary,
-					      const struct ft_declared *declared)
-{
-	struct ft_report_finding row = map_row(summary, FT_RULE_MAP_FAIL_OPEN, declared->format);
-	const struct ft_diagnostic *reason = NULL;
-
-	for (size_t i = 0; i < declared->diagnostic_count && reason == NULL; i++)
-		if (declared->diagnostics[i].severity == FT_ERROR)
-			reason = &declared->diagnostics[i];
-	row.summary = "OpenSM drops this partition file: every port is a full member of 0x7fff";
-	if (reason == NULL)
-		return row;
-	set_origin(&row, declared, &reason->origin);
-	row.evidence = memcpy(ft_summary_take(summary, 1, sizeof *row.evidence),
-			      &(const char *){ reason->text }, sizeof *row.evidence);
-	row.evidence_count = 1;
-	return row;
-}
-
-static const char *leaf_sentence(struct ft_summary *summary, const struct ft_declared *declared,
-				 const struct ft_cotenancy *found)
-{
-	const char *host_a = declared->ports[found->port_a].host;
-	const char *host_b = declared->ports[found->port_b].host;
-
-	return ft_words(summary->words, "%s and %s are both on %s",
-			host_a == NULL ? "a port" : host_a, host_b == NULL ? "a port" : host_b,
-			found->leaf);
-}
-
-static struct ft_report_finding cotenancy_row(struct ft_summary *summary,
-					      const struct ft_declared *declared,
-					      const struct ft_cotenancy *found)
-{
-	const char *a = declared->tenants[found->tenant_a].name;
-	const char *b = declared->tenants[found->tenant_b].name;
-	const char **sentences = ft_summary_take(summary, 1, sizeof *sentences);
-	struct ft_report_finding row =
-		map_row(summary, FT_RULE_TENANT_COTENANCY,
-			ft_words(summary->words, "%s\n%s\n%s", a, b, found->leaf));
-
-	row.summary = ft_words(summary->words, "%s and %s share leaf %s, which the map forbids", a,
-			       b, found->leaf);
-	sentences[0] = leaf_sentence(summary, declared, found);
-	row.evidence = sentences;
-	row.evidence_count = 1;
-	row.tenant_a = a;
-	row.tenant_b = b;
-	row.leaf = found->leaf;
-	set_origin(&row, declared, &declared->ports[found->port_a].origin);
-	return row;
-}
-
-/* With as many digits as tell that it is more. */
-static const char *quota_sentence(struct ft_summary *summary, const struct ft_tenant *tenant,
-				  double gbps)
-{
-	struct ft_rate sent = { "" }, quota = { "" };
-	int digits = 4;
-
-	do {
-		ft_rate(&sent, gbps, digits);
-		ft_rate(&quota, tenant->quota_gbps, digits);
-	} while (strcmp(sent.text, quota.text) == 0 && ++digits <= 17);
-	return ft_words(summary->words, "%s sent %s Gbit/s within one second; its quota is %s",
-			tenant->name, sent.text, quota.text);
-}
-
-static struct ft_report_finding quota_row(struct ft_summary *summary,
-					  const struct ft_declared *declared, size_t tenant,
-					  const struct ft_peak_second *most)
-{
-	const struct ft_tenant *declaration = &declared->tenants[tenant];
-	struct ft_report_finding row = map_row(summary, FT_RULE_TENANT_QUOTA, declaration->name);
-
-	row.summary = quota_sentence(summary, declaration, ft_gbps(most->bytes));
-	row.tenant_a = declaration->name;
-	row.first_ts_ns = most->from_ns;
-	row.last_ts_ns = most->from_ns + FT_PEAK_NS - 1;
-	row.packets = most->frames;
-	row.bytes = most->bytes;
-	set_origin(&row, declared, &declaration->origin);
-	return row;
-}
-
-/* Tenants that sent more in a second than the map grants them; returns how many. */
-static size_t fill_quotas(struct ft_summary *summary, const struct ft_account *account,
-			  struct ft_report_finding *rows)
-{
-	const struct ft_declared *declared = ft_map_declared(account->map);
-	size_t count = 0;
-
-	for (size_t i = 0; i < declared->tenant_count; i++) {
-		struct ft_peak_second most = ft_peaks_most(&account->peaks, (uint32_t)i);
-		double quota = declared->tenants[i].quota_gbps;
-
-		if (quota >= 0 && ft_gbps(most.bytes) > quota)
-			rows[count++] = quota_row(summary, declared, i, &most);
-	}
-	return count;
-}
-
 /* Severity, then rule, then subject; the id decides between subjects that read the same. */
 static int by_weight(const void *left, const void *right)
 {
@@ -328,17 +197,12 @@ static int by_weight(const void *left, const void *right)
 
 /* Those that need the map: of frames, and about the map itself. */
 static size_t fill_by_map(struct ft_summary *summary, const struct ft_engine *engine,
-			  const struct ft_cotenancy *shared, size_t shared_count,
-			  struct ft_report_finding *rows)
+			  const struct ft_cotenancies *shared, struct ft_report_finding *rows)
 {
 	const struct ft_account *account = &engine->account;
 	const struct ft_declared *declared = ft_map_declared(account->map);
-	size_t count = fill_quotas(summary, account, rows);
+	size_t count = ft_summary_fill_map_findings(summary, account, shared, rows);
 
-	if (declared->verdict == FT_MAP_FAIL_OPEN)
-		rows[count++] = fail_open_row(summary, declared);
-	for (size_t i = 0; i < shared_count; i++)
-		rows[count++] = cotenancy_row(summary, declared, &shared[i]);
 	for (uint32_t i = 0; i < summary->second.findings.count; i++)
 		rows[count++] = second_row(summary, declared, i);
 	for (uint32_t i = 0; i < account->findings.count; i++)
@@ -346,19 +210,6 @@ static size_t fill_by_map(struct ft_summary *summary, const struct ft_engine *en
 			rows[count++] = frames_row(summary, declared, engine->framing,
 						   &account->findings.items[i]);
 	return count;
-}
-
-static size_t find_cotenancy(const struct ft_summary *summary, const struct ft_map *map,
-			     struct ft_cotenancy shared[COTENANCIES])
-{
-	const struct ft_report *report = &summary->report;
-	size_t count;
-
-	if (report->first_ts_ns == FT_UNKNOWN)
-		return 0;
-	count = ft_check_cotenancy(map, (int64_t)report->first_ts_ns, (int64_t)report->last_ts_ns,
-				   shared, COTENANCIES);
-	return count < COTENANCIES ? count : COTENANCIES;
 }
 
 /* By whatever counts them; or some frames have a copy, and others have not, which may be those of which all were lost. */
@@ -379,11 +230,9 @@ void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine
 	const struct ft_second_evidence evidence = { account->writer, source };
 	const struct ft_declared *declared =
 		engine->map == NULL ? NULL : ft_map_declared(engine->map);
-	struct ft_cotenancy shared[COTENANCIES];
-	size_t shared_count =
-		engine->map == NULL ? 0 : find_cotenancy(summary, engine->map, shared);
-	size_t most = account->findings.count + shared_count + 1, count = 0;
+	struct ft_cotenancies shared;
 	struct ft_report_finding *rows;
+	size_t most = account->findings.count, count = 0;
 
 	if (engine->framing != NULL) {
 		ft_nccl_follower_set_lossy(engine->framing->follower,
@@ -396,12 +245,13 @@ void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine
 		if (ft_second_findings_fill(&summary->second, engine->map, engine->workers,
 					    engine->config.workers, &evidence) != 0)
 			ft_no_memory();
-		most += declared->tenant_count + summary->second.findings.count;
+		ft_summary_find_cotenancies(summary, engine->map, &shared);
+		most += declared->tenant_count + shared.count + 1 + summary->second.findings.count;
 		summary->report.findings_dropped += account->findings.dropped;
 	}
 	rows = ft_summary_take(summary, most, sizeof *rows);
 	if (declared != NULL)
-		count = fill_by_map(summary, engine, shared, shared_count, rows);
+		count = fill_by_map(summary, engine, &shared, rows);
 	if (engine->framing != NULL)
 		count += fill_framing(summary, declared, engine->framing, rows + count);
 	qsort(rows, count, sizeof *rows, by_weight);

@@ -39,6 +39,27 @@ void ft_summary_fill_tenants(struct ft_summary *summary, const struct ft_account
 void ft_summary_fill_matrix(struct ft_summary *summary, const struct ft_account *account);
 void ft_summary_fill_pkeys(struct ft_summary *summary);
 
+enum { FT_COTENANCIES = 256 };
+
+/* Pairs of tenants on leaves that the map forbids them to share; what is beyond the room is left out. */
+struct ft_cotenancies {
+	struct ft_cotenancy found[FT_COTENANCIES];
+	size_t count;
+};
+
+/* In the time of the report. */
+void ft_summary_find_cotenancies(const struct ft_summary *summary, const struct ft_map *map,
+				 struct ft_cotenancies *shared);
+
+/* Findings about the map itself, and quotas: returns how many, one more than there are tenants and `shared` at most. */
+size_t ft_summary_fill_map_findings(struct ft_summary *summary, const struct ft_account *account,
+				    const struct ft_cotenancies *shared,
+				    struct ft_report_finding *rows);
+
+/* Where the map says it; nothing is set where that is not known. */
+void ft_summary_set_origin(struct ft_report_finding *row, const struct ft_declared *declared,
+			   const struct ft_origin *origin);
+
 /* All findings in report order: those of frames, of NCCL's framing, and those about the map itself. */
 void ft_summary_fill_findings(struct ft_summary *summary, const struct ft_engine *engine,
 			      const struct ft_source *source);
