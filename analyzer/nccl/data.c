@@ -3,6 +3,7 @@
 #include <decode/packet.h>
 
 #include "failover.h"
+#include "family.h"
 #include "faults.h"
 #include "msn.h"
 #include "order.h"
@@ -283,11 +284,8 @@ static bool is_end_known(const struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 	const struct ft_nccl_transfer *open = ft_nccl_ring_find(&followed->ring, moment->lane->at);
-	const unsigned of_one = 1u << FT_NCCL_A | 1u << FT_NCCL_B;
 
-	if (followed->families != 0 && (followed->families & ~of_one) == 0)
-		return true;
-	return open != NULL && open->has_cts;
+	return ft_nccl_family_asks_once(followed) || (open != NULL && open->has_cts);
 }
 
 /* Each packet that was missed may have been a message. */

@@ -37,6 +37,13 @@ int32_t ft_nccl_family_taken(const struct ft_nccl_followed *followed)
 	return -1;
 }
 
+bool ft_nccl_family_asks_once(const struct ft_nccl_followed *followed)
+{
+	const unsigned once = 1u << FT_NCCL_A | 1u << FT_NCCL_B;
+
+	return followed->families != 0 && (followed->families & ~once) == 0;
+}
+
 bool ft_nccl_family_narrow(struct ft_nccl_followed *followed, uint8_t families)
 {
 	if ((followed->families & families) == 0)

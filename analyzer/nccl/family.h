@@ -7,6 +7,9 @@
 /* The family its clear-to-sends are read as; -1: none is possible. Of several, the likeliest. */
 int32_t ft_nccl_family_taken(const struct ft_nccl_followed *followed);
 
+/* Its messages have one request each, whichever of the families that fit it is of. */
+bool ft_nccl_family_asks_once(const struct ft_nccl_followed *followed);
+
 /* From slot to slot of its FIFO in bytes, and entries that a slot has room for, if it is of this family. */
 uint16_t ft_nccl_slot_bytes(const struct ft_nccl_followed *followed, enum ft_nccl_family family);
 uint16_t ft_nccl_slot_entries(const struct ft_nccl_followed *followed, enum ft_nccl_family family);

@@ -1,14 +1,13 @@
 #include "unlisted.h"
 
+#include "family.h"
+
 /* A message has one request, and ends with the write that begins it but for its immediate. */
 static bool is_of_one(const struct ft_nccl_followed *followed,
 		      const struct ft_nccl_transfer *transfer)
 {
-	const unsigned of_one = 1u << FT_NCCL_A | 1u << FT_NCCL_B;
-
-	if (followed->families != 0 && (followed->families & ~of_one) == 0)
-		return true;
-	return transfer->has_cts && transfer->message.request_count == 1;
+	return ft_nccl_family_asks_once(followed) ||
+	       (transfer->has_cts && transfer->message.request_count == 1);
 }
 
 bool ft_nccl_unlisted_is_certain(const struct ft_nccl_followed *followed, uint8_t lane)
