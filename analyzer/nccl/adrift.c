@@ -91,8 +91,8 @@ static bool ends_otherwise(const struct ft_nccl_followed *followed,
 void ft_nccl_adrift_settle(const struct ft_nccl_followed *followed,
 			   struct ft_nccl_transfer *transfer)
 {
-	transfer->adrift = transfer->adrift || is_guess(followed, transfer) ||
-			   ends_otherwise(followed, transfer);
+	transfer->adrift = transfer->adrift || transfer->undecided ||
+			   is_guess(followed, transfer) || ends_otherwise(followed, transfer);
 }
 
 void ft_nccl_adrift_asked(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer)

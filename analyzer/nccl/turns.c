@@ -1,5 +1,6 @@
 #include "turns.h"
 
+#include "adrift.h"
 #include "answer.h"
 #include "immediates.h"
 #include "split.h"
@@ -53,14 +54,6 @@ static uint64_t k_of(const struct ft_nccl_followed *followed, unsigned sets, uin
 	return sets == 0 ? turn : turn * sets + set_of(followed, lane);
 }
 
-/* What carried data of it may have been another message's. */
-static void undo(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer)
-{
-	followed->model.messages--;
-	followed->model.payload_bytes -= transfer->written + transfer->missed;
-	ft_nccl_ring_ask_again(&followed->ring, transfer);
-}
-
 /* What lanes carried of it would have been its own by the way that was left. */
 static bool is_right(const struct ft_nccl_followed *followed,
 		     const struct ft_nccl_transfer *transfer, unsigned sets)
@@ -96,8 +89,8 @@ static void realign(const struct ft_nccl_followed *followed, uint8_t at, unsigne
 		lane->at = k_of(followed, sets, at, lane->turns - 1);
 }
 
-/* One way is left. */
-static void settle(struct ft_nccl_followed *followed)
+/* One way is left. What was taken for one message by another way is listed as data that may be of any. */
+static void settle(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
 {
 	struct ft_nccl_connection *model = &followed->model;
 	struct ft_nccl_ring *ring = &followed->ring;
@@ -120,17 +113,19 @@ static void settle(struct ft_nccl_followed *followed)
 		if (is_right(followed, transfer, sets))
 			transfer->undecided = false;
 		else
-			undo(followed, transfer);
+			ft_nccl_adrift_part(connections, followed, transfer);
 	}
 }
 
-static void rule_out(struct ft_nccl_followed *followed, uint64_t ways)
+static void rule_out(struct ft_nccl_moment *moment, uint64_t ways)
 {
+	struct ft_nccl_followed *followed = moment->followed;
+
 	if ((followed->ways & ~ways) == 0 || (followed->ways & ways) == 0)
 		return;
 	followed->ways &= ~ways;
 	if (!ft_nccl_turns_are_open(followed))
-		settle(followed);
+		settle(moment->connections, followed);
 }
 
 bool ft_nccl_turns_agree(const struct ft_nccl_followed *followed, uint8_t lane)
@@ -262,7 +257,7 @@ struct ft_nccl_turn_fit ft_nccl_turns_fit(struct ft_nccl_moment *moment, bool an
 	fit.unasked = by_fit[UNASKED] != 0;
 	fit.fits = (by_fit[LOOSE] | by_fit[EXACT]) != 0;
 	if (fit.fits)
-		rule_out(followed, by_fit[NO_FIT] | (by_fit[EXACT] != 0 ? by_fit[LOOSE] : 0));
+		rule_out(moment, by_fit[NO_FIT] | (by_fit[EXACT] != 0 ? by_fit[LOOSE] : 0));
 	left = fit.fits ? followed->ways & ~by_fit[UNASKED] : followed->ways & by_fit[UNASKED];
 	for (unsigned sets = 0; left >> sets != 0; sets++) {
 		uint64_t k = k_of(followed, sets, moment->lane_index, moment->lane->turns);
@@ -317,7 +312,7 @@ void ft_nccl_turns_weigh(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 			 part_of(length, devices, moment->lane_index % devices) == share->bytes;
 	}
 	if (by_all != by_set)
-		rule_out(followed, by_all ? ~FT_NCCL_WAY_ALL : FT_NCCL_WAY_ALL);
+		rule_out(moment, by_all ? ~FT_NCCL_WAY_ALL : FT_NCCL_WAY_ALL);
 }
 
 void ft_nccl_turns_end_at(struct ft_nccl_moment *moment, uint32_t slot, uint32_t slots)
@@ -332,7 +327,7 @@ void ft_nccl_turns_end_at(struct ft_nccl_moment *moment, uint32_t slot, uint32_t
 		    slot)
 			wrong |= UINT64_C(1) << sets;
 	}
-	rule_out(moment->followed, wrong);
+	rule_out(moment, wrong);
 }
 
 void ft_nccl_turns_carry(struct ft_nccl_moment *moment)
@@ -342,7 +337,7 @@ void ft_nccl_turns_carry(struct ft_nccl_moment *moment)
 	if (!ft_nccl_turns_are_open(moment->followed))
 		return;
 	if (is_older(moment->followed, VERSION_SPLIT_FLAG))
-		rule_out(moment->followed, ~FT_NCCL_WAY_ALL);
+		rule_out(moment, ~FT_NCCL_WAY_ALL);
 	if (set <= FT_NCCL_WAY_SETS_MOST) /* another set than any way has: nothing to rule out by */
-		rule_out(moment->followed, ((UINT64_C(2) << set) - 1) & ~FT_NCCL_WAY_ALL);
+		rule_out(moment, ((UINT64_C(2) << set) - 1) & ~FT_NCCL_WAY_ALL);
 }
