@@ -207,10 +207,11 @@ struct ft_nccl_found ft_nccl_found_in(const struct ft_nccl_followed *followed,
 	return found;
 }
 
-/* A message of late that asked for exactly this, and was answered. */
+/* The newest message of late that asked for exactly this, and was answered. */
 static const struct ft_nccl_transfer *answered_before(const struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	const struct ft_nccl_transfer *newest = NULL;
 	uint8_t request;
 
 	for (uint32_t i = 0; i < ring->slots; i++) {
@@ -219,10 +220,11 @@ static const struct ft_nccl_transfer *answered_before(const struct ft_nccl_momen
 		if (transfer->used && transfer->has_cts && transfer->message.first_frame != 0 &&
 		    !ft_nccl_is_doubted(transfer) &&
 		    ft_nccl_answers(moment->followed, transfer, moment->seen, &request) &&
-		    ft_nccl_ring_requests(ring, transfer)[request].has_offered)
-			return transfer;
+		    ft_nccl_ring_requests(ring, transfer)[request].has_offered &&
+		    (newest == NULL || newest->message.k < transfer->message.k))
+			newest = transfer;
 	}
-	return NULL;
+	return newest;
 }
 
 static void tell_replay(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *before)
@@ -233,26 +235,58 @@ static void tell_replay(struct ft_nccl_moment *moment, const struct ft_nccl_tran
 	ft_nccl_found_set_k(&found, before->message.k);
 	snprintf(found.text, sizeof found.text,
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 ", which message %" PRIu64
-		 " of frame %" PRIu64 " was asked for and has been sent",
+		 " had asked for, and had its data from frame %" PRIu64 " on",
 		 moment->seen->length, moment->seen->va, before->message.k,
 		 before->message.first_frame);
 	ft_nccl_tell_of_data(moment->connections, &found);
+}
+
+/* One of the requests asked for data there, but under another key. */
+static bool has_other_key(const struct ft_nccl_followed *followed,
+			  const struct ft_nccl_transfer *asked, const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, asked);
+
+	for (uint8_t i = 0; i < asked->message.request_count; i++) {
+		const uint64_t offset = seen->va - requests[i].va;
+
+		if (requests[i].has_offered && seen->va >= requests[i].va &&
+		    offset + seen->length <= requests[i].offered &&
+		    !ft_nccl_has_key(followed, &requests[i], seen->rkey))
+			return true;
+	}
+	return false;
 }
 
 void ft_nccl_tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *asked)
 {
 	const struct ft_nccl_request *request =
 		ft_nccl_ring_requests(&moment->followed->ring, asked);
+	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_found found =
-		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_WRITE_OUTSIDE, 0.95);
+		ft_nccl_found_in(moment->followed, seen, FT_NCCL_WRITE_OUTSIDE, 0.95);
 
 	ft_nccl_found_set_k(&found, asked->message.k);
-	snprintf(found.text, sizeof found.text,
-		 "writes %" PRIu32 " bytes to 0x%" PRIx64
-		 ", but the clear-to-send in frame %" PRIu64 " asked for up to %" PRIu64
-		 " bytes at 0x%" PRIx64,
-		 moment->seen->length, moment->seen->va, asked->message.cts_frame, request->offered,
-		 request->va);
+	if (has_other_key(moment->followed, asked, seen))
+		snprintf(found.text, sizeof found.text,
+			 "writes %" PRIu32 " bytes to 0x%" PRIx64
+			 ", where the clear-to-send in frame %" PRIu64
+			 " asked for data under another key",
+			 seen->length, seen->va, asked->message.cts_frame);
+	else if (asked->message.request_count > 1)
+		snprintf(found.text, sizeof found.text,
+			 "writes %" PRIu32 " bytes to 0x%" PRIx64
+			 ", which none of the %u requests of the clear-to-send in frame %" PRIu64
+			 " asked for",
+			 seen->length, seen->va, asked->message.request_count,
+			 asked->message.cts_frame);
+	else
+		snprintf(found.text, sizeof found.text,
+			 "writes %" PRIu32 " bytes to 0x%" PRIx64
+			 ", but the clear-to-send in frame %" PRIu64 " asked for up to %" PRIu64
+			 " bytes at 0x%" PRIx64,
+			 seen->length, seen->va, asked->message.cts_frame, request->offered,
+			 request->va);
 	ft_nccl_tell_in_turn(moment, &found, false);
 }
 

@@ -212,9 +212,10 @@ bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
 	     may_be_further_device(followed, seen)))
 		return true;
 	snprintf(found.text, sizeof found.text,
-		 "%" PRIu32 " bytes to 0x%" PRIx64
-		 ", %s, come from another queue pair than the connection's",
-		 seen->length, seen->va, what);
+		 "%" PRIu32 " bytes to 0x%" PRIx64 ", %s, come from another %s", seen->length,
+		 seen->va, what,
+		 is_to_its_own ? "address than the queue pair's peer"
+			       : "queue pair than the connection's");
 	if (is_to_its_own)
 		ft_nccl_tell_of_sender(connections, &found);
 	else if (is_guessed)

@@ -16,9 +16,20 @@ static struct follow *start(void)
 	return follow;
 }
 
+/* What is wrong with it is said in these words, which are of nothing else that is. */
+static void says(const struct follow *follow, const char *words)
+{
+	static const char *const all[] = { "under another key", "asked for up to",
+					   "not to its slot" };
+
+	for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
+		assert_int_equal(strstr(follow->found[0].text, all[i]) != NULL,
+				 strcmp(all[i], words) == 0);
+}
+
 /* Of message `doubted` it is not told what it came to. */
 static void expect_but(struct follow *follow, enum ft_nccl_fault fault, uint64_t frame,
-		       uint64_t doubted)
+		       uint64_t doubted, const char *words)
 {
 	answer(follow, BEFORE, 4000);
 	converse(follow, BEFORE + 1, AFTER);
@@ -28,6 +39,8 @@ static void expect_but(struct follow *follow, enum ft_nccl_fault fault, uint64_t
 	assert_int_equal(follow->found[0].connection, 0);
 	assert_true(follow->found[0].certainty > 0.5);
 	assert_null(strstr(follow->found[0].text, "18a3c5")); /* a key */
+	if (words != NULL)
+		says(follow, words);
 	follow_keep(follow);
 	for (uint64_t k = 0; k < BEFORE + 1 + AFTER; k++)
 		assert_int_equal(follow_message(follow, k)->completed, k != doubted);
@@ -36,19 +49,25 @@ static void expect_but(struct follow *follow, enum ft_nccl_fault fault, uint64_t
 
 static void expect(struct follow *follow, enum ft_nccl_fault fault, uint64_t frame)
 {
-	expect_but(follow, fault, frame, UINT64_MAX);
+	expect_but(follow, fault, frame, UINT64_MAX, NULL);
+}
+
+static void expect_saying(struct follow *follow, enum ft_nccl_fault fault, uint64_t frame,
+			  const char *words)
+{
+	expect_but(follow, fault, frame, UINT64_MAX, words);
 }
 
 static void a_write_outside_of_what_was_asked_for(void **state)
 {
 	static const struct {
 		int64_t va;
-		uint32_t key, psn;
+		uint32_t key;
+		const char *words;
 	} cases[] = {
-		{ 0x40000000, 0, 0 },
-		{ -1, 0, 0 },
-		{ OFFERED - 32, 0, 0 },
-		{ 0, 1, 0 },
+		{ 0x40000000, 0, "asked for up to" },     { -1, 0, "asked for up to" },
+		{ OFFERED - 32, 0, "asked for up to" },   { 0, 1, "under another key" },
+		{ OFFERED - 64, 1, "under another key" },
 	};
 
 	(void)state;
@@ -58,7 +77,8 @@ static void a_write_outside_of_what_was_asked_for(void **state)
 
 		packet.va += (uint64_t)cases[i].va;
 		packet.rkey += cases[i].key;
-		expect(follow, FT_NCCL_WRITE_OUTSIDE, follow_packet(follow, &packet));
+		expect_saying(follow, FT_NCCL_WRITE_OUTSIDE, follow_packet(follow, &packet),
+			      cases[i].words);
 	}
 }
 
@@ -192,7 +212,8 @@ static void a_clear_to_send_in_the_wrong_place(void **state)
 
 	(void)state;
 	packet.va += 512;
-	expect(follow, FT_NCCL_CONTRADICTION, follow_packet(follow, &packet));
+	expect_saying(follow, FT_NCCL_CONTRADICTION, follow_packet(follow, &packet),
+		      "not to its slot");
 }
 
 static void a_clear_to_send_with_another_key(void **state)
@@ -202,7 +223,8 @@ static void a_clear_to_send_with_another_key(void **state)
 
 	(void)state;
 	packet.rkey++;
-	expect(follow, FT_NCCL_CONTRADICTION, follow_packet(follow, &packet));
+	expect_saying(follow, FT_NCCL_CONTRADICTION, follow_packet(follow, &packet),
+		      "under another key");
 }
 
 static void a_clear_to_send_of_another_family(void **state)
@@ -240,8 +262,22 @@ static void two_clear_to_sends_for_one_message_that_differ(void **state)
 		forged = cts_of(follow, BEFORE);
 		forged.bytes[changed[i]] ^= 0x40;
 		follow_packet(follow, &forged);
-		expect_but(follow, FT_NCCL_CONTRADICTION, ask(follow, BEFORE), BEFORE);
+		expect_but(follow, FT_NCCL_CONTRADICTION, ask(follow, BEFORE), BEFORE, NULL);
 	}
+}
+
+/* Of messages to one buffer the one that had its data last is named. */
+static void data_again_to_a_buffer_of_several_messages(void **state)
+{
+	struct follow *follow = start();
+	struct packet packet = data_of(follow, BEFORE - 3, 64, 0);
+
+	(void)state;
+	follow_packet(follow, &packet);
+	assert_int_equal(follow->found_count, 1);
+	assert_int_equal(follow->found[0].fault, FT_NCCL_REPLAY);
+	assert_int_equal(follow->found[0].k, BEFORE - 3);
+	follow_stop(follow);
 }
 
 static void data_again_with_a_new_psn(void **state)
@@ -417,6 +453,7 @@ int main(void)
 		cmocka_unit_test(a_clear_to_send_of_another_family),
 		cmocka_unit_test(a_clear_to_send_again_with_a_new_psn),
 		cmocka_unit_test(two_clear_to_sends_for_one_message_that_differ),
+		cmocka_unit_test(data_again_to_a_buffer_of_several_messages),
 		cmocka_unit_test(data_again_with_a_new_psn),
 		cmocka_unit_test(an_immediate_that_is_not_the_length),
 		cmocka_unit_test(data_before_its_clear_to_send_is_no_fault),

@@ -31,6 +31,8 @@ static void meet(struct follow *follow, const struct packet *packet, bool told)
 		assert_true(follow->found[0].certainty > 0.5);
 		assert_null(strstr(follow->found[0].text, "18a3c5")); /* keys */
 		assert_null(strstr(follow->found[0].text, "201b44"));
+		assert_int_equal(strstr(follow->found[0].text, "another address") != NULL,
+				 packet->qpn == SENDER_QP || packet->qpn == RECEIVER_QP);
 	}
 	follow_keep(follow);
 	for (uint64_t k = 0; k < BEFORE + 1 + AFTER; k++)
