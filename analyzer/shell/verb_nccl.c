@@ -107,6 +107,8 @@ static enum ft_exit read_line(struct nccl *nccl, int argc, char **argv)
 		ft_job_capture(&nccl->job, argv[i]);
 	if (nccl->keys && !nccl->help && nccl->format != FT_FORMAT_JSON)
 		return ft_usage_error(&ft_verb_nccl, "--keys is for -o json");
+	if (nccl->limited && !nccl->help && nccl->format == FT_FORMAT_INSPECTOR)
+		return ft_usage_error(&ft_verb_nccl, "--messages is for -o text and -o json");
 	return FT_EXIT_CLEAN;
 }
 

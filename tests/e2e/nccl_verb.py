@@ -149,6 +149,7 @@ class Options(unittest.TestCase):
         self.refused("-o xml: not text, json or inspector", "-o", "xml", SHIPPED)
         self.refused("both -o text and -o json", "-o", "text", "--json", SHIPPED)
         self.refused("--keys is for -o json", "--keys", SHIPPED)
+        self.refused("--messages is for -o text and -o json", "--messages", "3", "-o", "inspector", SHIPPED)
         self.refused("--messages ten: not a number", "--messages", "ten", SHIPPED)
         self.refused("--messages given twice", "--messages", "1", "--messages", "2", SHIPPED)
         self.refused("nowhere.pcap: cannot open", "nowhere.pcap")
