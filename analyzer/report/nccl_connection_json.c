@@ -150,6 +150,16 @@ static void tcp(struct ft_document *json, const struct ft_nccl_connection *conne
 	ft_member_end(json, '}');
 }
 
+static void networks(struct ft_document *json, const char *name,
+		     const struct ft_nccl_connection *connection, uint32_t kind)
+{
+	ft_member_begin(json, name, '[');
+	for (uint8_t i = 0; i < connection->net_count; i++)
+		if ((connection->nets[i] & FT_NCCL_NET_VNI) == kind)
+			ft_member_number(json, NULL, connection->nets[i] & ~FT_NCCL_NET_VNI);
+	ft_member_end(json, ']');
+}
+
 static void known(struct ft_document *json, const char *name, enum ft_nccl_known value)
 {
 	if (value == FT_NCCL_UNKNOWN)
@@ -216,6 +226,10 @@ void ft_nccl_connection_json(struct ft_document *json, const struct ft_nccl_conn
 	ft_member_number(json, "connection", connection->connection);
 	party(json, "sender", &connection->sender, connection->qp_count);
 	party(json, "receiver", &connection->receiver, connection->qp_count);
+	if (connection->net_count != 0) {
+		networks(json, "vnis", connection, FT_NCCL_NET_VNI);
+		networks(json, "vlans", connection, 0);
+	}
 	fifo(json, connection, keys);
 	sizes(json, connection, keys);
 	family(json, connection);

@@ -58,6 +58,30 @@ static void release_cell(struct ft_table *table, const struct ft_nccl_connection
 		ft_table_format(table, "%s to %s", from, to);
 }
 
+/* Where tags tell it: addresses are unique within a network only. */
+static void network_cell(struct ft_table *table, const struct ft_nccl_connection *row)
+{
+	const uint32_t net = row->nets[0];
+	char more[16] = "";
+
+	if (row->net_count == 0) {
+		ft_table_format(table, ".");
+		return;
+	}
+	if (row->net_count > 1)
+		snprintf(more, sizeof more, " +%d", row->net_count - 1);
+	ft_table_format(table, "%s %" PRIu32 "%s", (net & FT_NCCL_NET_VNI) != 0 ? "VNI" : "VLAN",
+			net & ~FT_NCCL_NET_VNI, more);
+}
+
+static bool has_networks(const struct ft_nccl_report *nccl)
+{
+	for (size_t i = 0; i < nccl->connection_count; i++)
+		if (nccl->connections[i]->net_count != 0)
+			return true;
+	return false;
+}
+
 /* A connection, and the communicator that it is of; FT_NCCL_NONE: of none. */
 struct entry {
 	const struct ft_nccl_connection *row;
@@ -105,7 +129,8 @@ static void arrange(struct entry *entries, const struct ft_nccl_report *nccl)
 	qsort(entries, nccl->connection_count, sizeof *entries, by_communicator);
 }
 
-static void connection_row(struct ft_table *table, const struct entry *entry, bool several)
+static void connection_row(struct ft_table *table, const struct entry *entry, bool several,
+			   bool networks)
 {
 	const struct ft_nccl_connection *row = entry->row;
 
@@ -123,16 +148,18 @@ static void connection_row(struct ft_table *table, const struct entry *entry, bo
 	ft_bytes_cell(table, row->payload_bytes);
 	ft_count_cell(table, row->retransmitted_data + row->retransmitted_cts);
 	ft_count_cell(table, row->missing_packets);
+	if (networks)
+		network_cell(table, row);
 }
 
 void ft_nccl_connections_table(struct ft_page *page, const struct ft_nccl_report *nccl)
 {
-	static const char *const heads[] = { "comm",     "conn",  "ch",       "rank",
-					     "sender",   "rank",  "receiver", "QPs",
-					     "family",   "NCCL",  "found by", "CTS",
-					     "messages", "bytes", "again",    "unseen" };
-	static const char align[] = ">>>><><<<<<>>>>>";
-	const bool several = nccl->communicator_count > 1;
+	static const char *const heads[] = { "comm",     "conn",     "ch",       "rank",   "sender",
+					     "rank",     "receiver", "QPs",      "family", "NCCL",
+					     "found by", "CTS",      "messages", "bytes",  "again",
+					     "unseen",   "network" };
+	static const char alone[] = ">>>><><<<<<>>>>>", tagged[] = ">>>><><<<<<>>>>><";
+	const bool several = nccl->communicator_count > 1, networks = has_networks(nccl);
 	struct entry *entries = calloc(nccl->connection_count, sizeof *entries);
 	struct ft_table table;
 
@@ -141,9 +168,9 @@ void ft_nccl_connections_table(struct ft_page *page, const struct ft_nccl_report
 		return;
 	}
 	arrange(entries, nccl);
-	ft_nccl_table_open(&table, align + !several, heads + !several);
+	ft_nccl_table_open(&table, (networks ? tagged : alone) + !several, heads + !several);
 	for (size_t i = 0; i < nccl->connection_count; i++)
-		connection_row(&table, &entries[i], several);
+		connection_row(&table, &entries[i], several, networks);
 	ft_nccl_table_close(&table, page);
 	free(entries);
 }

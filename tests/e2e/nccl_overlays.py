@@ -10,7 +10,8 @@ from roce import capture, vxlan
 
 RETH = BTH + 12
 WITH_RETH = (0x06, 0x0a)
-ONE, OTHER, LATER_NS = 77, 78, 3_000_000
+ONE, OTHER, VLAN, LATER_NS = 77, 78, 100, 3_000_000
+OVERLAY = 50  # bytes before the frame in it
 
 
 def forged(records):
@@ -42,10 +43,25 @@ class Overlays(WithFolder):
                     told, frames = self.document(*parts)
                     self.assertEqual(len(told["connections"]), 2 * len(alone["connections"]))
                     self.assertEqual(len(told["messages"]), 2 * len(alone["messages"]))
+                    self.assertEqual([(c["vnis"], c["vlans"]) for c in told["connections"]], [([ONE], []), ([OTHER], [])])
                     self.assertEqual(len(told["findings"]), 1)
                     self.assertIn(told["findings"][0]["rule"], ("nccl.write-outside", "nccl.write-unasked"))
                     number = frames.index(parts[bad == OTHER][at][1]) + 1
                     self.assertEqual(told["findings"][0]["frames"], [number])
+
+    def test_the_network_of_a_connection_is_named(self):
+        """Where there is any."""
+        header, records = read_pcap(DATA / "nccl" / "dual-2.27.7.pcap")
+        inner = [(ts, frame[OVERLAY:]) for ts, frame in timed(header, records, ONE)]
+        tagged = [(ts, frame[:12] + struct.pack(">HH", 0x8100, VLAN) + frame[12:]) for ts, frame in inner]
+        for frames, networks, shown in ((timed(header, records, ONE), ([ONE], []), "VNI 77"), (tagged, ([], [VLAN]), "VLAN 100"),
+                                        (inner, (None, None), None)):
+            told, _ = self.document(frames)
+            page = fabtap("nccl", self.folder / "overlays.pcap").out.decode()
+            self.assertEqual([(c.get("vnis"), c.get("vlans")) for c in told["connections"]], [networks])
+            (row,) = [line for line in page.splitlines() if " metadata " in line]
+            self.assertEqual("  network\n" in page, shown is not None)
+            self.assertTrue(row.endswith("  " + (shown or ".")), row)
 
 
 if __name__ == "__main__":
