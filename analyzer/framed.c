@@ -203,11 +203,18 @@ static const struct end *end_of(const struct ft_framed *framed, const struct ft_
 	return end != NULL ? end : first;
 }
 
-/* Another half-connection of that name is the connection's. */
+static bool is_in_overlay(const struct ft_nccl_connection *connection)
+{
+	return connection->net_count != 0 && (connection->nets[0] & FT_NCCL_NET_VNI) != 0;
+}
+
+/* Another half-connection of that name is the connection's: in another overlay, or in a VLAN that is held apart. */
 static bool is_apart(const struct end *end, const struct ft_flow_key *key)
 {
-	return key->base == FT_FLOW_ANY_BASE && key->vlan != FT_FLOW_ANY_VLAN &&
-	       !ft_nccl_was_in(end->connection, net_of(key, key->vlan));
+	const bool is_overlay = key->vni != FT_FLOW_NO_VNI || is_in_overlay(end->connection);
+	const bool is_vlan = key->base == FT_FLOW_ANY_BASE && key->vlan != FT_FLOW_ANY_VLAN;
+
+	return (is_overlay || is_vlan) && !ft_nccl_was_in(end->connection, net_of(key, key->vlan));
 }
 
 static const struct ft_nccl_party *other_party(const struct end *end)

@@ -10,6 +10,8 @@
 
 #include "framed.h"
 
+enum { OVERLAY = 5001 };
+
 /*
  * Hosts are the last byte of an address. Connection 5 goes from hosts 1 and 3, two devices of one process, to hosts 2
  * and 4; connection 9, which no set-up named, from host 2 to host 1.
@@ -18,6 +20,8 @@ static const struct ft_nccl_connection two_devices = {
 	.connection = 5,
 	.found_by = FT_NCCL_BY_METADATA,
 	.is_set_up = true,
+	.nets = { FT_NCCL_NET_VNI | OVERLAY },
+	.net_count = 1,
 	.qp_count = 2,
 	.devices = 2,
 	.channel = 1,
@@ -35,6 +39,8 @@ static const struct ft_nccl_connection two_devices = {
 static const struct ft_nccl_connection by_cts = {
 	.connection = 9,
 	.found_by = FT_NCCL_BY_CTS,
+	.nets = { FT_NCCL_NET_VNI | OVERLAY },
+	.net_count = 1,
 	.qp_count = 2,
 	.devices = 1,
 	.channel = FT_NCCL_NONE,
@@ -106,9 +112,10 @@ static int close_framed(void **state)
 
 static struct ft_flow_key key_of(uint8_t from, uint8_t to, uint32_t dest_qp)
 {
-	struct ft_flow_key key = {
-		.dest_qp = dest_qp, .vni = 5001, .base = FT_FLOW_ANY_BASE, .vlan = FT_FLOW_ANY_VLAN
-	};
+	struct ft_flow_key key = { .dest_qp = dest_qp,
+				   .vni = OVERLAY,
+				   .base = FT_FLOW_ANY_BASE,
+				   .vlan = FT_FLOW_ANY_VLAN };
 
 	key.src[15] = from;
 	key.dst[15] = to;
@@ -271,6 +278,25 @@ static void connections_in_two_vlans_both_have_the_queue_pair(void **state)
 	assert_false(ft_framed_back(framed, &key, 79, &back));
 }
 
+/* Its addresses and numbers are another tenant's. */
+static void in_another_overlay_nothing_is_the_connections(void **state)
+{
+	static const uint32_t others[] = { OVERLAY + 1, FT_FLOW_NO_VNI };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+		struct ft_flow_key key = key_of(1, 2, 21), back;
+		struct ft_report_flow_nccl told = { 0 };
+
+		key.vni = others[i];
+		assert_true(ft_framed_tell(framed, &key, 0, &told));
+		assert_string_equal(told.class, "nccl");
+		assert_null(told.role);
+		assert_int_equal(told.connection, FT_UNKNOWN);
+		assert_false(ft_framed_back(framed, &key, 0, &back));
+	}
+}
+
 static void an_empty_report_tells_nothing(void **state)
 {
 	static const struct ft_nccl_report empty;
@@ -294,6 +320,7 @@ int main(void)
 		EACH(lids_are_found_as_keys_hold_them),
 		EACH(a_later_connection_has_the_queue_pair),
 		EACH(connections_in_two_vlans_both_have_the_queue_pair),
+		EACH(in_another_overlay_nothing_is_the_connections),
 		EACH(an_empty_report_tells_nothing),
 	};
 
