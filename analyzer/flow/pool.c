@@ -2,6 +2,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <sanitizer/asan_interface.h>
 
@@ -86,18 +87,20 @@ static struct region *add_region(struct ft_pool *pool)
 	return region;
 }
 
-static void *take_fresh(struct ft_pool *pool, size_t bytes)
+/* Zero, as pages come. */
+static void *take_fresh(struct ft_pool *pool, size_t size, size_t bytes)
 {
 	struct region *region = pool->newest;
 	void *piece;
 
-	if (region == NULL || region->used + bytes > REGION)
+	if (region == NULL || region->used + size > REGION)
 		region = add_region(pool);
 	if (region == NULL)
 		return NULL;
 	piece = region->growth.memory + region->used;
-	region->used += bytes;
+	region->used += size;
 	ft_growth_upto(&region->growth, region->used);
+	ASAN_UNPOISON_MEMORY_REGION(piece, bytes);
 	return piece;
 }
 
@@ -107,22 +110,39 @@ static struct vacant *next_of(struct vacant *vacant)
 	return vacant->next;
 }
 
+/* Somebody had it. NULL: there is none of this size. */
+static void *take_vacant(struct ft_pool *pool, size_t size, size_t bytes)
+{
+	struct vacant **vacant = &pool->vacant[size / FT_POOL_ALIGNMENT - 1];
+	struct vacant *piece = *vacant;
+
+	if (piece == NULL)
+		return NULL;
+	*vacant = next_of(piece);
+	ASAN_UNPOISON_MEMORY_REGION(piece, bytes);
+	return piece;
+}
+
 void *ft_pool_take(struct ft_pool *pool, size_t bytes)
 {
 	size_t size = size_of(bytes);
-	struct vacant **vacant, *piece;
+	void *piece;
 
 	if (size > FT_POOL_PIECE_MOST)
 		return aligned_alloc(FT_POOL_ALIGNMENT, size);
-	vacant = &pool->vacant[size / FT_POOL_ALIGNMENT - 1];
-	piece = *vacant;
-	if (piece == NULL)
-		piece = take_fresh(pool, size);
-	else
-		*vacant = next_of(piece);
+	piece = take_vacant(pool, size, bytes);
+	return piece != NULL ? piece : take_fresh(pool, size, bytes);
+}
+
+void *ft_pool_take_zeroed(struct ft_pool *pool, size_t bytes)
+{
+	size_t size = size_of(bytes);
+	void *piece = size > FT_POOL_PIECE_MOST ? aligned_alloc(FT_POOL_ALIGNMENT, size)
+						: take_vacant(pool, size, bytes);
+
 	if (piece != NULL)
-		ASAN_UNPOISON_MEMORY_REGION(piece, bytes);
-	return piece;
+		return memset(piece, 0, bytes);
+	return size > FT_POOL_PIECE_MOST ? NULL : take_fresh(pool, size, bytes);
 }
 
 void ft_pool_give(struct ft_pool *pool, void *piece, size_t bytes)

@@ -124,12 +124,12 @@ struct ft_nccl_followed *ft_nccl_follow(struct ft_nccl_connections *connections)
 	struct ft_nccl_followed *followed = NULL;
 
 	if (connections->count < connections->config.connections && make_room(connections))
-		followed = ft_pool_take(connections->pool, sizeof *followed);
+		followed = ft_pool_take_zeroed(connections->pool, sizeof *followed);
 	if (followed == NULL) {
 		connections->dropped++;
 		return NULL;
 	}
-	*followed = (struct ft_nccl_followed){ .ring = { .pool = connections->pool } };
+	followed->ring.pool = connections->pool;
 	followed->model.connection = connections->count;
 	followed->model.channel = FT_NCCL_NONE;
 	followed->vni = UINT32_MAX;

@@ -23,5 +23,11 @@ void ft_pool_destroy(struct ft_pool *pool);
 /* At least one byte, whatever is in them. They are the caller's until ft_pool_give(). NULL: no memory. */
 void *ft_pool_take(struct ft_pool *pool, size_t bytes);
 
+/*
+ * Likewise, but all of them are zero. One that nobody had before, as nearly all are where much is learnt at once, is zero as it
+ * comes: of that only what is used is ever written.
+ */
+void *ft_pool_take_zeroed(struct ft_pool *pool, size_t bytes);
+
 /* A piece of so many bytes is not used any more: the next one of its size may be it. NULL is fine. */
 void ft_pool_give(struct ft_pool *pool, void *piece, size_t bytes);

@@ -65,6 +65,27 @@ static void what_was_given_back_is_taken_again_for_its_size(void **state)
 	assert_ptr_not_equal(again, large);
 }
 
+/* Whether somebody had it before, or nobody. */
+static void pieces_are_zeroed_on_demand(void **state)
+{
+	for (size_t i = 0; i < SIZES; i++) {
+		unsigned char *first = ft_pool_take_zeroed(*state, sizes[i]), *second;
+
+		assert_non_null(first);
+		for (size_t at = 0; at < sizes[i]; at++)
+			assert_int_equal(first[at], 0);
+		memset(first, 0xff, sizes[i]);
+		ft_pool_give(*state, first, sizes[i]);
+		second = ft_pool_take_zeroed(*state, sizes[i]);
+		assert_non_null(second);
+		if (sizes[i] <= FT_POOL_PIECE_MOST)
+			assert_ptr_equal(second, first);
+		for (size_t at = 0; at < sizes[i]; at++)
+			assert_int_equal(second[at], 0);
+		ft_pool_give(*state, second, sizes[i]);
+	}
+}
+
 static void nothing_is_given_back(void **state)
 {
 	void *piece;
@@ -96,6 +117,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(pieces_are_aligned_and_apart, create, destroy),
 		cmocka_unit_test_setup_teardown(what_was_given_back_is_taken_again_for_its_size,
 						create, destroy),
+		cmocka_unit_test_setup_teardown(pieces_are_zeroed_on_demand, create, destroy),
 		cmocka_unit_test_setup_teardown(nothing_is_given_back, create, destroy),
 		cmocka_unit_test_setup_teardown(there_is_always_room, create, destroy),
 	};
