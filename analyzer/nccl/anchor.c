@@ -13,8 +13,8 @@ const struct ft_nccl_transfer *ft_nccl_asked_by(const struct ft_nccl_followed *f
 	uint64_t first = UINT64_MAX;
 	uint8_t request;
 
-	for (uint32_t i = 0; i < ring->slots; i++) {
-		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
+	for (uint64_t left = ring->begun; left != 0; left &= left - 1) {
+		const struct ft_nccl_transfer *transfer = ft_nccl_ring_first(ring, left);
 
 		if (!transfer->used || !transfer->has_cts ||
 		    transfer->message.cts_frame > seen->frame ||

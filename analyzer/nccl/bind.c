@@ -124,8 +124,10 @@ static int add_lane(struct ft_nccl_followed *followed, uint32_t lane)
 /* Where it is one of several, data that nobody was seen to ask for was counted as if it was alone. */
 static void forget_counts(struct ft_nccl_followed *followed)
 {
-	for (uint32_t i = 0; i < followed->ring.slots; i++) {
-		struct ft_nccl_transfer *transfer = &followed->ring.transfers[i];
+	const struct ft_nccl_ring *ring = &followed->ring;
+
+	for (uint64_t left = ring->begun; left != 0; left &= left - 1) {
+		struct ft_nccl_transfer *transfer = ft_nccl_ring_first(ring, left);
 
 		if (transfer->used && !transfer->has_cts && transfer->message.first_frame != 0)
 			transfer->adrift = true;

@@ -38,7 +38,7 @@ uint64_t ft_nccl_ring_sum(const struct ft_nccl_ring *ring, const struct ft_nccl_
 	return sum;
 }
 
-/* What was not remembered of it is empty. */
+/* What was not remembered of it is zero there. */
 static void move_requests(const struct ft_nccl_ring *from, const struct ft_nccl_transfer *transfer,
 			  const struct ft_nccl_ring *to, const struct ft_nccl_transfer *moved)
 {
@@ -46,8 +46,6 @@ static void move_requests(const struct ft_nccl_ring *from, const struct ft_nccl_
 
 	memcpy(requests, ft_nccl_ring_requests(from, transfer),
 	       from->request_room * sizeof *requests);
-	memset(requests + from->request_room, 0,
-	       (size_t)(to->request_room - from->request_room) * sizeof *requests);
 }
 
 static void move_shares(const struct ft_nccl_ring *from, const struct ft_nccl_transfer *transfer,
@@ -56,16 +54,20 @@ static void move_shares(const struct ft_nccl_ring *from, const struct ft_nccl_tr
 	struct ft_nccl_share *shares = ft_nccl_ring_shares(to, moved);
 
 	memcpy(shares, ft_nccl_ring_shares(from, transfer), from->share_room * sizeof *shares);
-	memset(shares + from->share_room, 0,
-	       (size_t)(to->share_room - from->share_room) * sizeof *shares);
+}
+
+static uint64_t bit_of(const struct ft_nccl_ring *ring, const struct ft_nccl_transfer *transfer)
+{
+	return UINT64_C(1) << (transfer - ring->transfers);
 }
 
 static void move(const struct ft_nccl_ring *from, const struct ft_nccl_transfer *transfer,
-		 const struct ft_nccl_ring *to)
+		 struct ft_nccl_ring *to)
 {
 	struct ft_nccl_transfer *moved = ft_nccl_ring_place(to, transfer->message.k);
 
 	*moved = *transfer;
+	to->begun |= bit_of(to, moved);
 	move_requests(from, transfer, to, moved);
 	move_shares(from, transfer, to, moved);
 }
@@ -76,14 +78,17 @@ static int fit_shares(struct ft_nccl_ring *ring, uint8_t room)
 	const struct ft_nccl_ring before = *ring;
 
 	ring->share_room = room;
-	ring->shares = ft_pool_take(ring->pool, shares_bytes(ring));
+	ring->shares = ft_pool_take_zeroed(ring->pool, shares_bytes(ring));
 	if (ring->shares == NULL) {
 		*ring = before;
 		return -ENOMEM;
 	}
-	for (uint32_t i = 0; i < ring->slots; i++)
-		if (ring->transfers[i].used)
-			move_shares(&before, &ring->transfers[i], ring, &ring->transfers[i]);
+	for (uint64_t left = ring->begun; left != 0; left &= left - 1) {
+		const struct ft_nccl_transfer *transfer = ft_nccl_ring_first(ring, left);
+
+		if (transfer->used)
+			move_shares(&before, transfer, ring, transfer);
+	}
 	ft_pool_give(ring->pool, before.shares, shares_bytes(&before));
 	return 0;
 }
@@ -110,30 +115,39 @@ int ft_nccl_ring_fit(struct ft_nccl_ring *ring, uint32_t slots, uint32_t request
 	if (grown.slots == ring->slots && grown.request_room == ring->request_room)
 		return grown.share_room == ring->share_room ? 0
 							    : fit_shares(ring, grown.share_room);
-	grown.transfers = ft_pool_take(grown.pool, transfers_bytes(&grown));
-	grown.requests = ft_pool_take(grown.pool, requests_bytes(&grown));
-	grown.shares = ft_pool_take(grown.pool, shares_bytes(&grown));
+	grown.transfers = ft_pool_take_zeroed(grown.pool, transfers_bytes(&grown));
+	grown.requests = ft_pool_take_zeroed(grown.pool, requests_bytes(&grown));
+	grown.shares = ft_pool_take_zeroed(grown.pool, shares_bytes(&grown));
 	if (grown.transfers == NULL || grown.requests == NULL || grown.shares == NULL) {
 		ft_nccl_ring_free(&grown);
 		return -ENOMEM;
 	}
-	memset(grown.transfers, 0, transfers_bytes(&grown));
-	for (uint32_t i = 0; i < ring->slots; i++) {
-		if (ring->transfers[i].used)
-			move(ring, &ring->transfers[i], &grown);
+	for (uint64_t left = ring->begun; left != 0; left &= left - 1) {
+		const struct ft_nccl_transfer *transfer = ft_nccl_ring_first(ring, left);
+
+		if (transfer->used)
+			move(ring, transfer, &grown);
 	}
 	ft_nccl_ring_free(ring);
 	*ring = grown;
 	return 0;
 }
 
+/* What the message before had there. */
+static void clear(struct ft_nccl_ring *ring, const struct ft_nccl_transfer *transfer)
+{
+	memset(ft_nccl_ring_requests(ring, transfer), 0,
+	       ring->request_room * sizeof *ring->requests);
+	memset(ft_nccl_ring_shares(ring, transfer), 0, ring->share_room * sizeof *ring->shares);
+}
+
 struct ft_nccl_transfer *ft_nccl_ring_begin(struct ft_nccl_ring *ring, uint64_t k)
 {
 	struct ft_nccl_transfer *transfer = ft_nccl_ring_place(ring, k);
 
-	memset(ft_nccl_ring_requests(ring, transfer), 0,
-	       ring->request_room * sizeof *ring->requests);
-	memset(ft_nccl_ring_shares(ring, transfer), 0, ring->share_room * sizeof *ring->shares);
+	if ((ring->begun & bit_of(ring, transfer)) != 0)
+		clear(ring, transfer);
+	ring->begun |= bit_of(ring, transfer);
 	*transfer = (struct ft_nccl_transfer){
 		.used = true,
 		.message = { .has_k = true,

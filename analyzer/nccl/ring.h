@@ -62,9 +62,10 @@ struct ft_nccl_transfer {
 struct ft_nccl_ring {
 	struct ft_pool *pool; /* that all of it is from */
 	struct ft_nccl_transfer *transfers;
-	/* whatever, where the place is not used: */
+	/* of a place that is not used whatever, or all zero if it never was: */
 	struct ft_nccl_request *requests; /* `request_room` of each */
 	struct ft_nccl_share *shares;     /* `share_room` of each, by lane */
+	uint64_t begun; /* bits 1 << place: a message has begun there, so that it may be used */
 	uint64_t told;  /* messages before this one may have made room, with their number */
 	uint32_t slots; /* 0: nothing yet */
 	uint8_t request_room, share_room;
@@ -144,6 +145,13 @@ static inline struct ft_nccl_transfer *ft_nccl_ring_holder(const struct ft_nccl_
 		return NULL;
 	transfer = ft_nccl_ring_place(ring, k);
 	return transfer->used && transfer->message.k != k ? transfer : NULL;
+}
+
+/* The first of the places in `left`, some of `begun`. */
+static inline struct ft_nccl_transfer *ft_nccl_ring_first(const struct ft_nccl_ring *ring,
+							  uint64_t left)
+{
+	return &ring->transfers[__builtin_ctzll(left)];
 }
 
 /* Its requests, and what lanes carried of it. */

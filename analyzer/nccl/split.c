@@ -249,9 +249,11 @@ static bool was_asked_for(const struct ft_nccl_moment *moment)
 	const struct ft_nccl_ring *ring = &moment->followed->ring;
 	uint8_t request;
 
-	for (uint32_t i = 0; i < ring->slots; i++) {
-		if (ring->transfers[i].used && ring->transfers[i].has_cts &&
-		    ft_nccl_answers(moment->followed, &ring->transfers[i], moment->seen, &request))
+	for (uint64_t left = ring->begun; left != 0; left &= left - 1) {
+		const struct ft_nccl_transfer *transfer = ft_nccl_ring_first(ring, left);
+
+		if (transfer->used && transfer->has_cts &&
+		    ft_nccl_answers(moment->followed, transfer, moment->seen, &request))
 			return true;
 	}
 	return false;
