@@ -123,26 +123,34 @@ static void *take_vacant(struct ft_pool *pool, size_t size, size_t bytes)
 	return piece;
 }
 
-void *ft_pool_take(struct ft_pool *pool, size_t bytes)
+void *ft_pool_take_any(struct ft_pool *pool, size_t bytes, bool *is_zero)
 {
 	size_t size = size_of(bytes);
 	void *piece;
 
+	*is_zero = false;
 	if (size > FT_POOL_PIECE_MOST)
 		return aligned_alloc(FT_POOL_ALIGNMENT, size);
 	piece = take_vacant(pool, size, bytes);
-	return piece != NULL ? piece : take_fresh(pool, size, bytes);
+	if (piece != NULL)
+		return piece;
+	*is_zero = true;
+	return take_fresh(pool, size, bytes);
+}
+
+void *ft_pool_take(struct ft_pool *pool, size_t bytes)
+{
+	bool is_zero;
+
+	return ft_pool_take_any(pool, bytes, &is_zero);
 }
 
 void *ft_pool_take_zeroed(struct ft_pool *pool, size_t bytes)
 {
-	size_t size = size_of(bytes);
-	void *piece = size > FT_POOL_PIECE_MOST ? aligned_alloc(FT_POOL_ALIGNMENT, size)
-						: take_vacant(pool, size, bytes);
+	bool is_zero;
+	void *piece = ft_pool_take_any(pool, bytes, &is_zero);
 
-	if (piece != NULL)
-		return memset(piece, 0, bytes);
-	return size > FT_POOL_PIECE_MOST ? NULL : take_fresh(pool, size, bytes);
+	return piece == NULL || is_zero ? piece : memset(piece, 0, bytes);
 }
 
 void ft_pool_give(struct ft_pool *pool, void *piece, size_t bytes)

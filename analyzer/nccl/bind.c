@@ -10,6 +10,8 @@
 /* Messages in a row until all queue pairs were seen; and if none was long enough to be shared. */
 enum { MESSAGES_TO_BE_SURE = 8, SHORT_TO_BE_SURE = 32, ROUNDS = 4 };
 
+enum { SEVERAL = 4 /* queue pairs of a connection, mostly, if not one */ };
+
 /* The device whose two ends it is between; -1: it is between others. */
 static int device_of(const struct ft_nccl_followed *followed,
 		     const struct ft_nccl_stranger *stranger)
@@ -104,13 +106,25 @@ bool ft_nccl_awaits_device(const struct ft_nccl_followed *followed)
 	       followed->newest - followed->oldest < ROUNDS * step;
 }
 
+/* Queue pairs come one by one: with the second there is room for as many as there mostly are, so that little has to move. */
+static uint32_t room_with(const struct ft_nccl_followed *followed, uint32_t lane)
+{
+	uint32_t count = lane < followed->lane_count ? followed->lane_count : lane + 1;
+
+	return count == 1 || count >= SEVERAL ? count : SEVERAL;
+}
+
 /* Room for the lane, and for those in front of it that nothing was seen of yet. */
 static int add_lane(struct ft_nccl_followed *followed, uint32_t lane)
 {
 	struct ft_nccl_connection *model = &followed->model;
-	uint32_t count = followed->lane_count;
-	int error = ft_nccl_add_lanes(followed, lane + 1);
+	uint32_t count = followed->lane_count, room = room_with(followed, lane);
+	int error = ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, 1, room);
 
+	if (error == 0)
+		error = ft_nccl_make_lanes(followed, room);
+	if (error == 0)
+		error = ft_nccl_add_lanes(followed, lane + 1);
 	if (error != 0)
 		return error;
 	for (; count <= lane; count++) {
@@ -118,7 +132,7 @@ static int add_lane(struct ft_nccl_followed *followed, uint32_t lane)
 		model->sender.qp_device[count] = model->receiver.qp_device[count] =
 			(uint8_t)(count % model->devices);
 	}
-	return ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, 1, followed->lane_count);
+	return 0;
 }
 
 /* Where it is one of several, data that nobody was seen to ask for was counted as if it was alone. */

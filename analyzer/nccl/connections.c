@@ -141,7 +141,7 @@ struct ft_nccl_followed *ft_nccl_follow(struct ft_nccl_connections *connections)
 }
 
 /* Room for twice as many each time. */
-static int make_lanes(struct ft_nccl_followed *followed, uint32_t count)
+int ft_nccl_make_lanes(struct ft_nccl_followed *followed, uint32_t count)
 {
 	struct ft_pool *pool = followed->ring.pool;
 	uint32_t room = followed->lane_room != 0 ? followed->lane_room : 1;
@@ -164,7 +164,7 @@ static int make_lanes(struct ft_nccl_followed *followed, uint32_t count)
 
 int ft_nccl_add_lanes(struct ft_nccl_followed *followed, uint32_t count)
 {
-	int error = make_lanes(followed, count);
+	int error = ft_nccl_make_lanes(followed, count);
 
 	for (; error == 0 && followed->lane_count < count; followed->lane_count++)
 		ft_nccl_lane_begin(&followed->lanes[followed->lane_count]);

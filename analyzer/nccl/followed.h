@@ -350,6 +350,9 @@ struct ft_nccl_followed *ft_nccl_follow(struct ft_nccl_connections *connections)
 /* Room for so many lanes; 0 or -ENOMEM. */
 int ft_nccl_add_lanes(struct ft_nccl_followed *followed, uint32_t count);
 
+/* Room for so many, before they are added: lanes do not move until there are more. 0 or -ENOMEM. */
+int ft_nccl_make_lanes(struct ft_nccl_followed *followed, uint32_t count);
+
 /* Packets to these ends are its own from now on; a connection that had them before is retired. 0 or -ENOMEM. */
 int ft_nccl_claim(struct ft_nccl_connections *connections, const struct ft_nccl_end *end);
 void ft_nccl_retire(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed);

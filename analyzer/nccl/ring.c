@@ -48,17 +48,23 @@ static void move_requests(const struct ft_nccl_ring *from, const struct ft_nccl_
 	       from->request_room * sizeof *requests);
 }
 
-static void move_shares(const struct ft_nccl_ring *from, const struct ft_nccl_transfer *transfer,
-			const struct ft_nccl_ring *to, const struct ft_nccl_transfer *moved)
-{
-	struct ft_nccl_share *shares = ft_nccl_ring_shares(to, moved);
-
-	memcpy(shares, ft_nccl_ring_shares(from, transfer), from->share_room * sizeof *shares);
-}
-
 static uint64_t bit_of(const struct ft_nccl_ring *ring, const struct ft_nccl_transfer *transfer)
 {
 	return UINT64_C(1) << (transfer - ring->transfers);
+}
+
+/* Likewise. */
+static void move_shares(const struct ft_nccl_ring *from, const struct ft_nccl_transfer *transfer,
+			struct ft_nccl_ring *to, const struct ft_nccl_transfer *moved)
+{
+	struct ft_nccl_share *shares = ft_nccl_ring_shares(to, moved);
+	const uint64_t bit = bit_of(to, moved);
+
+	memcpy(shares, ft_nccl_ring_shares(from, transfer), from->share_room * sizeof *shares);
+	if ((to->unshared & bit) == 0)
+		memset(shares + from->share_room, 0,
+		       (size_t)(to->share_room - from->share_room) * sizeof *shares);
+	to->unshared &= ~bit;
 }
 
 static void move(const struct ft_nccl_ring *from, const struct ft_nccl_transfer *transfer,
@@ -72,14 +78,23 @@ static void move(const struct ft_nccl_ring *from, const struct ft_nccl_transfer 
 	move_shares(from, transfer, to, moved);
 }
 
+/* What nobody had before has no shares. False: there is no memory. */
+static bool take_shares(struct ft_nccl_ring *ring)
+{
+	bool is_zero;
+
+	ring->shares = ft_pool_take_any(ring->pool, shares_bytes(ring), &is_zero);
+	ring->unshared = is_zero ? UINT64_MAX : 0;
+	return ring->shares != NULL;
+}
+
 /* Room for so many lanes of each message; all else stays where it is. */
 static int fit_shares(struct ft_nccl_ring *ring, uint8_t room)
 {
 	const struct ft_nccl_ring before = *ring;
 
 	ring->share_room = room;
-	ring->shares = ft_pool_take_zeroed(ring->pool, shares_bytes(ring));
-	if (ring->shares == NULL) {
+	if (!take_shares(ring)) {
 		*ring = before;
 		return -ENOMEM;
 	}
@@ -117,8 +132,7 @@ int ft_nccl_ring_fit(struct ft_nccl_ring *ring, uint32_t slots, uint32_t request
 							    : fit_shares(ring, grown.share_room);
 	grown.transfers = ft_pool_take_zeroed(grown.pool, transfers_bytes(&grown));
 	grown.requests = ft_pool_take_zeroed(grown.pool, requests_bytes(&grown));
-	grown.shares = ft_pool_take_zeroed(grown.pool, shares_bytes(&grown));
-	if (grown.transfers == NULL || grown.requests == NULL || grown.shares == NULL) {
+	if (!take_shares(&grown) || grown.transfers == NULL || grown.requests == NULL) {
 		ft_nccl_ring_free(&grown);
 		return -ENOMEM;
 	}
@@ -133,21 +147,26 @@ int ft_nccl_ring_fit(struct ft_nccl_ring *ring, uint32_t slots, uint32_t request
 	return 0;
 }
 
-/* What the message before had there. */
+/* What was there before is of no message. */
 static void clear(struct ft_nccl_ring *ring, const struct ft_nccl_transfer *transfer)
 {
-	memset(ft_nccl_ring_requests(ring, transfer), 0,
-	       ring->request_room * sizeof *ring->requests);
-	memset(ft_nccl_ring_shares(ring, transfer), 0, ring->share_room * sizeof *ring->shares);
+	const uint64_t bit = bit_of(ring, transfer);
+
+	if ((ring->begun & bit) != 0)
+		memset(ft_nccl_ring_requests(ring, transfer), 0,
+		       ring->request_room * sizeof *ring->requests);
+	if ((ring->unshared & bit) == 0)
+		memset(ft_nccl_ring_shares(ring, transfer), 0,
+		       ring->share_room * sizeof *ring->shares);
+	ring->begun |= bit;
+	ring->unshared &= ~bit;
 }
 
 struct ft_nccl_transfer *ft_nccl_ring_begin(struct ft_nccl_ring *ring, uint64_t k)
 {
 	struct ft_nccl_transfer *transfer = ft_nccl_ring_place(ring, k);
 
-	if ((ring->begun & bit_of(ring, transfer)) != 0)
-		clear(ring, transfer);
-	ring->begun |= bit_of(ring, transfer);
+	clear(ring, transfer);
 	*transfer = (struct ft_nccl_transfer){
 		.used = true,
 		.message = { .has_k = true,

@@ -62,12 +62,13 @@ struct ft_nccl_transfer {
 struct ft_nccl_ring {
 	struct ft_pool *pool; /* that all of it is from */
 	struct ft_nccl_transfer *transfers;
-	/* of a place that is not used whatever, or all zero if it never was: */
 	struct ft_nccl_request *requests; /* `request_room` of each */
 	struct ft_nccl_share *shares;     /* `share_room` of each, by lane */
-	uint64_t begun; /* bits 1 << place: a message has begun there, so that it may be used */
-	uint64_t told;  /* messages before this one may have made room, with their number */
-	uint32_t slots; /* 0: nothing yet */
+	/* bits 1 << place: a message has begun there; of all others the place is not used, and requests are zero .. */
+	uint64_t begun;
+	uint64_t unshared; /* .. and of these shares are */
+	uint64_t told;     /* messages before this one may have made room, with their number */
+	uint32_t slots;    /* 0: nothing yet */
 	uint8_t request_room, share_room;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -24,9 +25,12 @@ void ft_pool_destroy(struct ft_pool *pool);
 void *ft_pool_take(struct ft_pool *pool, size_t bytes);
 
 /*
- * Likewise, but all of them are zero. One that nobody had before, as nearly all are where much is learnt at once, is zero as it
- * comes: of that only what is used is ever written.
+ * Likewise. *is_zero: nobody had it before, as is so of nearly all where much is learnt at once, and all of it is zero: what is
+ * not used of it need never be written.
  */
+void *ft_pool_take_any(struct ft_pool *pool, size_t bytes, bool *is_zero);
+
+/* Likewise, but all of it is zero. */
 void *ft_pool_take_zeroed(struct ft_pool *pool, size_t bytes);
 
 /* A piece of so many bytes is not used any more: the next one of its size may be it. NULL is fine. */

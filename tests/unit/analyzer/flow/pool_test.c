@@ -78,11 +78,29 @@ static void pieces_are_zeroed_on_demand(void **state)
 		ft_pool_give(*state, first, sizes[i]);
 		second = ft_pool_take_zeroed(*state, sizes[i]);
 		assert_non_null(second);
-		if (sizes[i] <= FT_POOL_PIECE_MOST)
-			assert_ptr_equal(second, first);
 		for (size_t at = 0; at < sizes[i]; at++)
 			assert_int_equal(second[at], 0);
 		ft_pool_give(*state, second, sizes[i]);
+	}
+}
+
+static void only_what_nobody_had_is_zero_as_it_comes(void **state)
+{
+	for (size_t i = 0; i < SIZES; i++) {
+		bool is_pooled = sizes[i] <= FT_POOL_PIECE_MOST, is_zero;
+		unsigned char *first = ft_pool_take_any(*state, sizes[i], &is_zero), *second;
+
+		assert_non_null(first);
+		assert_int_equal(is_zero, is_pooled);
+		for (size_t at = 0; is_zero && at < sizes[i]; at++)
+			assert_int_equal(first[at], 0);
+		memset(first, 0xff, sizes[i]);
+		ft_pool_give(*state, first, sizes[i]);
+		second = ft_pool_take_any(*state, sizes[i], &is_zero);
+		assert_non_null(second);
+		assert_false(is_zero);
+		if (!is_pooled)
+			ft_pool_give(*state, second, sizes[i]);
 	}
 }
 
@@ -118,6 +136,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_was_given_back_is_taken_again_for_its_size,
 						create, destroy),
 		cmocka_unit_test_setup_teardown(pieces_are_zeroed_on_demand, create, destroy),
+		cmocka_unit_test_setup_teardown(only_what_nobody_had_is_zero_as_it_comes, create,
+						destroy),
 		cmocka_unit_test_setup_teardown(nothing_is_given_back, create, destroy),
 		cmocka_unit_test_setup_teardown(there_is_always_room, create, destroy),
 	};
