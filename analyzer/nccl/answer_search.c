@@ -11,25 +11,62 @@ static bool is_first_write(const struct ft_nccl_moment *moment)
 	return lane->exact && moment->is_behind && (lane->carried || moment->seen->psn == 0);
 }
 
-enum ft_nccl_fit ft_nccl_fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any_write,
-				uint8_t *request)
+/* Whether the message was asked for by now, for this lane: FT_NCCL_FIT, or why not. */
+static enum ft_nccl_fit is_asked(const struct ft_nccl_moment *moment, uint64_t k,
+				 const struct ft_nccl_transfer *transfer)
 {
-	const struct ft_nccl_followed *followed = moment->followed;
-	const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, k);
-
-	if (!ft_nccl_split_uses(followed, moment->lane_index, k))
+	if (!ft_nccl_split_uses(moment->followed, moment->lane_index, k))
 		return FT_NCCL_NOT_HERE;
 	if (transfer == NULL || !transfer->has_cts)
 		return FT_NCCL_NO_CTS;
 	if (transfer->message.cts_frame > moment->seen->frame)
 		return FT_NCCL_NOT_YET; /* packets that were kept come behind it */
-	if (ft_nccl_split_is_done(followed, transfer, moment->lane_index, moment->seen))
-		return FT_NCCL_NOT_HERE;
-	if (!any_write && (!ft_nccl_answers(followed, transfer, moment->seen, request) ||
-			   (*request != 0 && is_first_write(moment))))
+	return FT_NCCL_FIT;
+}
+
+/* Whether the write goes to where it asked for data, or may. */
+static enum ft_nccl_fit goes_there(const struct ft_nccl_moment *moment,
+				   const struct ft_nccl_transfer *transfer, bool any_write,
+				   uint8_t *request)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+
+	if (any_write)
+		return FT_NCCL_FIT;
+	if (!ft_nccl_answers(followed, transfer, moment->seen, request) ||
+	    (*request != 0 && is_first_write(moment)))
 		return FT_NCCL_NO_FIT;
-	return any_write || ft_nccl_is_shown(followed, transfer, *request) ? FT_NCCL_FIT
-									   : FT_NCCL_MAY_FIT;
+	return ft_nccl_is_shown(followed, transfer, *request) ? FT_NCCL_FIT : FT_NCCL_MAY_FIT;
+}
+
+static bool is_done(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	return ft_nccl_split_is_done(moment->followed, transfer, moment->lane_index, moment->seen);
+}
+
+enum ft_nccl_fit ft_nccl_fit_of(const struct ft_nccl_moment *moment, uint64_t k, bool any_write,
+				uint8_t *request)
+{
+	const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&moment->followed->ring, k);
+	enum ft_nccl_fit fit = is_asked(moment, k, transfer);
+
+	if (fit != FT_NCCL_FIT)
+		return fit;
+	return is_done(moment, transfer) ? FT_NCCL_NOT_HERE
+					 : goes_there(moment, transfer, any_write, request);
+}
+
+/* Likewise, but where the write does not go there, nobody asks what lanes carried of it: FT_NCCL_NO_FIT, done or not. */
+static enum ft_nccl_fit choosable(const struct ft_nccl_moment *moment, uint64_t k, bool any_write)
+{
+	const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&moment->followed->ring, k);
+	enum ft_nccl_fit fit = is_asked(moment, k, transfer);
+	uint8_t request;
+
+	if (fit != FT_NCCL_FIT)
+		return fit;
+	fit = goes_there(moment, transfer, any_write, &request);
+	return fit != FT_NCCL_NO_FIT && is_done(moment, transfer) ? FT_NCCL_NOT_HERE : fit;
 }
 
 /* Messages from the lane's next one on that a write may be of, bits 1 << (k - next). */
@@ -46,10 +83,9 @@ static struct choice choice_of(const struct ft_nccl_moment *moment, uint64_t las
 {
 	const uint64_t next = moment->lane->next;
 	struct choice choice = { .missed = UINT64_MAX };
-	uint8_t request;
 
 	for (uint64_t k = next; k <= last && k - next < FT_NCCL_RING_MOST; k++) {
-		enum ft_nccl_fit fit = ft_nccl_fit_of(moment, k, any_write, &request);
+		enum ft_nccl_fit fit = choosable(moment, k, any_write);
 
 		if (fit == FT_NCCL_FIT && !ft_nccl_order_refutes(moment, k))
 			choice.fits |= UINT64_C(1) << (k - next);
