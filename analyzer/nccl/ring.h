@@ -1,5 +1,6 @@
 #pragma once
 
+#include <assert.h>
 #include <stddef.h>
 
 #include <decode/psn.h>
@@ -14,6 +15,7 @@
 enum {
 	FT_NCCL_RING_LEAST = 16, /* places; powers of two */
 	FT_NCCL_RING_MOST = 64,
+	FT_NCCL_TRANSFER_START = 32, /* bytes */
 };
 
 /* A write, as its first packet had it. */
@@ -25,24 +27,26 @@ struct ft_nccl_begun {
 /* What one queue pair carried of a message. */
 struct ft_nccl_share {
 	uint64_t bytes;
-	struct ft_nccl_begun first, last; /* writes; the first if `begun` */
 	uint32_t packets;
 	uint32_t from, to; /* PSNs: of the first packet seen, of the last one expected so far */
 	bool used;
-	bool begun;    /* `from` is where it began */
-	bool searched; /* it was found by where it goes alone */
-	bool ended;    /* its immediate was seen */
-	bool apart;    /* its beginning was missed, but the message before was over */
-	bool counted;  /* on this queue pair it was .. */
-	uint32_t turn; /* .. the message of this number, from 0 */
+	bool begun;       /* `from` is where it began */
+	bool searched;    /* it was found by where it goes alone */
+	bool ended;       /* its immediate was seen */
+	bool apart;       /* its beginning was missed, but the message before was over */
+	bool counted;     /* on this queue pair it was .. */
+	uint8_t requests; /* written to, bits */
+	uint32_t turn;    /* .. the message of this number, from 0 */
 	uint32_t immdt;
 	uint64_t imm_frame;
-	uint8_t requests; /* written to, bits */
+	struct ft_nccl_begun first, last; /* writes; the first if `begun` */
 };
+static_assert(sizeof(struct ft_nccl_share) == 112,
+	      "of each message there is one for each queue pair");
 
+/* What is asked of one after the other is at the start: at most one cache line of each is looked at for that. */
 struct ft_nccl_transfer {
-	struct ft_nccl_message message; /* its requests and parts are filled in when it is kept */
-	bool used;                      /* the place is */
+	_Alignas(FT_NCCL_TRANSFER_START) bool used; /* the place is */
 	bool has_cts;
 	bool partial;   /* several requests, and what they asked for cannot be read */
 	bool doubtful;  /* what carried data of it may have been another one, or forged */
@@ -50,14 +54,17 @@ struct ft_nccl_transfer {
 	bool guessed;   /* messages were not counted when its data came */
 	bool undecided; /* more than one way of taking turns is left, and they disagree: turns.h */
 	bool bare;      /* the immediate came in a zero-length write of its own */
-	bool sized;     /* the requests' lengths are what the sizes write says */
-	bool parted;    /* some of its data may be listed by itself, and was counted */
+	struct ft_nccl_message message; /* its requests and parts are filled in when it is kept */
+	bool sized;                     /* the requests' lengths are what the sizes write says */
+	bool parted; /* some of its data may be listed by itself, and was counted */
+	uint32_t immdt;
 	uint64_t written; /* bytes, all requests */
 	/* of those, beyond `written`, that the connection counts: what was missed */
 	uint64_t missed;
-	uint32_t immdt;
 	uint32_t cts_psn; /* if it has one */
 };
+static_assert(offsetof(struct ft_nccl_transfer, message.first_frame) == FT_NCCL_TRANSFER_START,
+	      "its number and clear-to-send are at the start");
 
 struct ft_nccl_ring {
 	struct ft_pool *pool; /* that all of it is from */

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -104,15 +105,17 @@ struct ft_nccl_connection {
 	struct ft_nccl_failover failover;
 };
 
+/* Thousands are in memory, and are looked through: one cache line where they lie side by side. */
 struct ft_nccl_request {
-	bool has_tag, has_offered, has_written;
-	int32_t tag;
-	uint64_t offered, written; /* bytes */
-	uint64_t va;               /* 0: not known */
-	bool by_data; /* `va` is the lowest that data went to: the clear-to-send does not show it */
-	uint32_t rkeys[FT_NCCL_RKEYS_MAX]; /* by device of the receiver */
+	bool has_tag : 1, has_offered : 1, has_written : 1;
+	bool by_data : 1; /* `va` is the lowest that data went to: the clear-to-send does not show it */
 	uint8_t rkey_count;
+	int32_t tag;
+	uint64_t offered, written;         /* bytes */
+	uint64_t va;                       /* 0: not known */
+	uint32_t rkeys[FT_NCCL_RKEYS_MAX]; /* by device of the receiver */
 };
+static_assert(sizeof(struct ft_nccl_request) == 64, "a cache line");
 
 struct ft_nccl_part {
 	uint32_t qp_index;
@@ -124,20 +127,19 @@ struct ft_nccl_part {
 /* A clear-to-send and the data that answered it, or one of the two. */
 struct ft_nccl_message {
 	uint32_t connection;
-	bool has_k;
+	bool has_k, has_imm;
+	bool completed; /* an immediate on every queue pair used, no packet missing */
+	uint8_t request_count;
 	uint64_t k;                                  /* from 0 */
 	uint64_t cts_frame, first_frame, last_frame; /* 0: not seen */
 	uint64_t cts_ts_ns, first_ts_ns, last_ts_ns; /* FT_TS_UNKNOWN: without */
 	uint64_t packets;
-	bool has_imm;
 	uint8_t imm[4]; /* as on the wire */
-	bool completed; /* an immediate on every queue pair used, no packet missing */
 	enum ft_nccl_protocol protocol;
 	uint64_t flag; /* LL and LL128: of its lines, the step + 1; 0: not seen */
-	uint8_t request_count;
-	uint8_t part_count;
 	const struct ft_nccl_request *requests;
 	const struct ft_nccl_part *parts;
+	uint8_t part_count;
 };
 
 struct ft_nccl_member {
