@@ -12,6 +12,7 @@
 enum { BUCKET = 4, WORD_BITS = 64, LOOKS = 8 };
 static_assert(FT_NCCL_STRANGERS < UINT16_MAX, "a place plus 1 has 16 bits");
 static_assert(FT_NCCL_STRANGERS % (WORD_BITS * WORD_BITS) == 0, "words of bits are full");
+static_assert(WORD_BITS % BUCKET == 0, "a bucket is in one word");
 
 struct key {
 	uint8_t dst[16];
@@ -35,14 +36,20 @@ void ft_nccl_strangers_free(struct ft_nccl_stranger_table *table)
 	table->strangers = NULL;
 }
 
-static struct ft_nccl_stranger *bucket_of(const struct ft_nccl_stranger_table *table,
-					  const struct ft_nccl_seen *seen)
+/* The first place of its bucket. */
+static uint32_t bucket_of(const struct ft_nccl_stranger_table *table,
+			  const struct ft_nccl_seen *seen)
 {
 	struct key key = { .qpn = seen->dest_qp, .vni = seen->ends.vni };
 
 	memcpy(key.dst, seen->ends.dst, sizeof key.dst);
-	return table->strangers +
-	       (ft_hash(&key, sizeof key, table->seed) & (FT_NCCL_STRANGERS / BUCKET - 1)) * BUCKET;
+	return (ft_hash(&key, sizeof key, table->seed) & (FT_NCCL_STRANGERS / BUCKET - 1)) * BUCKET;
+}
+
+/* Places of the bucket that somebody is or was in: bits from the first on. */
+static unsigned met_in(const struct ft_nccl_stranger_table *table, uint32_t bucket)
+{
+	return table->met[bucket / WORD_BITS] >> bucket % WORD_BITS & ((1u << BUCKET) - 1);
 }
 
 static bool is_it(const struct ft_nccl_stranger *stranger, const struct ft_nccl_seen *seen)
@@ -176,29 +183,48 @@ static bool makes_room(const struct ft_nccl_stranger_table *table,
 	return table->moments - stranger->moment > table->moments - other->moment;
 }
 
-/* Whose place in the bucket somebody new gets. */
-static struct ft_nccl_stranger *place_in(const struct ft_nccl_stranger_table *table,
-					 struct ft_nccl_stranger *bucket)
+/* Whose place in the bucket somebody new gets: before all others one that nobody was in yet. */
+static struct ft_nccl_stranger *place_in(struct ft_nccl_stranger_table *table, uint32_t bucket)
 {
-	struct ft_nccl_stranger *place = bucket;
+	struct ft_nccl_stranger *strangers = &table->strangers[bucket], *place = strangers;
+	const unsigned met = met_in(table, bucket);
 
+	if (met != (1u << BUCKET) - 1) {
+		const uint32_t at = bucket + (uint32_t)__builtin_ctz(~met);
+
+		table->met[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
+		return &table->strangers[at];
+	}
 	for (unsigned i = 1; i < BUCKET; i++)
-		if (makes_room(table, &bucket[i], place))
-			place = &bucket[i];
+		if (makes_room(table, &strangers[i], place))
+			place = &strangers[i];
 	return place;
+}
+
+static struct ft_nccl_stranger *find(const struct ft_nccl_stranger_table *table, uint32_t bucket,
+				     const struct ft_nccl_seen *seen)
+{
+	for (unsigned left = met_in(table, bucket); left != 0; left &= left - 1) {
+		struct ft_nccl_stranger *stranger =
+			&table->strangers[bucket + (uint32_t)__builtin_ctz(left)];
+
+		if (is_it(stranger, seen))
+			return stranger;
+	}
+	return NULL;
 }
 
 struct ft_nccl_stranger *ft_nccl_stranger_of(struct ft_nccl_stranger_table *table,
 					     const struct ft_nccl_seen *seen)
 {
-	struct ft_nccl_stranger *bucket, *found = NULL;
+	struct ft_nccl_stranger *found;
+	uint32_t bucket;
 
 	if (table->strangers == NULL && !make(table))
 		return NULL;
 	table->moments++;
 	bucket = bucket_of(table, seen);
-	for (unsigned i = 0; found == NULL && i < BUCKET; i++)
-		found = is_it(&bucket[i], seen) ? &bucket[i] : NULL;
+	found = find(table, bucket, seen);
 	if (found == NULL)
 		found = meet(table, place_in(table, bucket), seen);
 	found->moment = table->moments;

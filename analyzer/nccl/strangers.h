@@ -40,6 +40,7 @@ static_assert(sizeof(struct ft_nccl_stranger) == 64, "thousands are in memory");
 struct ft_nccl_stranger_table {
 	struct ft_nccl_stranger *strangers;           /* in buckets; NULL before the first */
 	struct ft_nccl_log *free;                     /* logs */
+	uint64_t met[FT_NCCL_STRANGERS / 64];         /* bit per stranger: is or was used */
 	uint64_t logged[FT_NCCL_STRANGERS / 64];      /* bit per stranger: has a log */
 	uint64_t some[FT_NCCL_STRANGERS / (64 * 64)]; /* bit per word of `logged` that is not 0 */
 	uint16_t first[FT_NCCL_STRANGER_CHAINS];      /* of those with logs, by both addresses */
