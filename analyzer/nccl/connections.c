@@ -146,12 +146,13 @@ int ft_nccl_make_lanes(struct ft_nccl_followed *followed, uint32_t count)
 	struct ft_pool *pool = followed->ring.pool;
 	uint32_t room = followed->lane_room != 0 ? followed->lane_room : 1;
 	struct ft_nccl_lane *lanes;
+	bool is_zero;
 
 	while (room < count)
 		room *= 2;
 	if (room == followed->lane_room)
 		return 0;
-	lanes = ft_pool_take(pool, lanes_bytes(room));
+	lanes = ft_pool_take_any(pool, lanes_bytes(room), &is_zero);
 	if (lanes == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < followed->lane_count; i++)
@@ -159,6 +160,7 @@ int ft_nccl_make_lanes(struct ft_nccl_followed *followed, uint32_t count)
 	ft_pool_give(pool, followed->lanes, lanes_bytes(followed->lane_room));
 	followed->lanes = lanes;
 	followed->lane_room = (uint8_t)room;
+	followed->lanes_zero = is_zero;
 	return 0;
 }
 
@@ -167,7 +169,7 @@ int ft_nccl_add_lanes(struct ft_nccl_followed *followed, uint32_t count)
 	int error = ft_nccl_make_lanes(followed, count);
 
 	for (; error == 0 && followed->lane_count < count; followed->lane_count++)
-		ft_nccl_lane_begin(&followed->lanes[followed->lane_count]);
+		ft_nccl_lane_begin(&followed->lanes[followed->lane_count], followed->lanes_zero);
 	return error;
 }
 

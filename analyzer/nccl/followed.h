@@ -84,6 +84,7 @@ struct ft_nccl_followed {
 	uint8_t families; /* possible, bits */
 	uint8_t orders;   /* of immediates that fit so far, bits 1 << enum ft_nccl_order */
 	uint8_t lane_count, lane_room;
+	bool lanes_zero;    /* what there is room for behind the last */
 	uint8_t most_lanes; /* that share a message, by what the first had of it; 0: not known */
 	uint8_t told; /* queue pairs that a set-up names which was read late, and in another order than they were met */
 	uint64_t ways;                       /* in which lanes may take turns: turns.h */

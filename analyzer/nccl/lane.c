@@ -6,14 +6,20 @@
 /* Up to here all is touched: the rest, some 1.5 KB, only as far as it is used. */
 #define ALWAYS offsetof(struct ft_nccl_lane, data)
 
-void ft_nccl_lane_begin(struct ft_nccl_lane *lane)
+static void clear(struct ft_nccl_lane *lane)
 {
 	memset(lane, 0, ALWAYS);
-	lane->exact = true;
 	ft_nccl_psns_clear(&lane->data);
 	ft_nccl_psns_clear(&lane->cts);
 	ft_nccl_psns_clear(&lane->data_before);
 	ft_nccl_psns_clear(&lane->cts_before);
+}
+
+void ft_nccl_lane_begin(struct ft_nccl_lane *lane, bool is_zero)
+{
+	if (!is_zero)
+		clear(lane);
+	lane->exact = true;
 }
 
 void ft_nccl_lane_move(struct ft_nccl_lane *to, const struct ft_nccl_lane *from)

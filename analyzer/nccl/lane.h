@@ -94,8 +94,8 @@ struct ft_nccl_lane {
 	struct ft_nccl_orphan_row orphan_rows[FT_NCCL_ORPHAN_ROWS];
 };
 
-/* A lane of which nothing was seen yet; it may be whatever. */
-void ft_nccl_lane_begin(struct ft_nccl_lane *lane);
+/* A lane of which nothing was seen yet; it may be whatever, unless it is known to be zero. */
+void ft_nccl_lane_begin(struct ft_nccl_lane *lane, bool is_zero);
 
 /* It goes on in another place. */
 void ft_nccl_lane_move(struct ft_nccl_lane *to, const struct ft_nccl_lane *from);
