@@ -159,7 +159,8 @@ bool ft_nccl_asked_for_all(const struct ft_nccl_followed *followed,
 	const struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
 	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
 
-	if (transfer->message.request_count != 1 || !request->has_offered)
+	if (transfer->message.request_count != 1 || !request->has_offered ||
+	    transfer->message.first_frame == 0)
 		return true;
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		const struct ft_nccl_begun *begun = &shares[i].first;

@@ -66,15 +66,15 @@ static bool is_answer(struct ft_nccl_unpaired *unpaired, struct ft_nccl_followed
 {
 	struct ft_nccl_lane *lane = &followed->lanes[unpaired->lane];
 	uint32_t qpn = followed->model.receiver.qpns[unpaired->lane];
-	uint32_t next = ft_nccl_straight_next(followed, unpaired->lane);
-	int32_t behind = ft_psn_distance(next, seen->psn);
+	int32_t behind;
 
-	if (!is_back(followed, unpaired->lane, seen))
+	if (seen->udp_sport != lane->udp_sport || !is_back(followed, unpaired->lane, seen))
 		return false;
-	if ((seen->has & FT_HAS_UDP) != 0 && seen->udp_sport == lane->udp_sport &&
+	if ((seen->has & FT_HAS_UDP) != 0 &&
 	    seen->udp_sport == ft_nccl_source_port(seen->dest_qp, qpn))
 		return true;
-	if (behind < 1 || behind > NEAR || seen->udp_sport != lane->udp_sport)
+	behind = ft_psn_distance(ft_nccl_straight_next(followed, unpaired->lane), seen->psn);
+	if (behind < 1 || behind > NEAR)
 		return false;
 	unpaired->votes = unpaired->qpn == seen->dest_qp ? (uint8_t)(unpaired->votes + 1) : 1;
 	unpaired->qpn = seen->dest_qp;

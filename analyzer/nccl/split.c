@@ -199,7 +199,8 @@ void ft_nccl_split_learn(struct ft_nccl_followed *followed, const struct ft_nccl
 		return;
 	if (followed->model.has_family && followed->model.family <= FT_NCCL_B)
 		learn(followed, FT_NCCL_YES); /* as all do before 2.18 */
-	for (uint8_t i = 0; i < followed->lane_count; i++) {
+	/* where this is the first packet of all of it, no other lane has a part */
+	for (uint8_t i = 0; transfer->message.first_frame != 0 && i < followed->lane_count; i++) {
 		if (i != lane && i % followed->model.devices == device &&
 		    is_further_part(followed, transfer, &shares[i], seen))
 			learn(followed, FT_NCCL_YES);
