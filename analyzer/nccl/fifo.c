@@ -24,29 +24,27 @@ static uint16_t slot_bytes_of(const struct ft_nccl_followed *followed)
 			   : followed->model.fifo.slot_bytes;
 }
 
-static bool is_release(const struct ft_nccl_followed *followed, unsigned at, bool *alone)
+/* Of NCCL's releases; NULL: it is of none, or not known. */
+static const struct ft_nccl_fifo *release_of(const struct ft_nccl_followed *followed)
 {
 	int32_t family = ft_nccl_family_taken(followed);
-	const struct ft_nccl_fifo *layout;
 
-	if (family < 0 || followed->slot_bytes != 0)
-		return false;
-	layout = ft_nccl_fifo((enum ft_nccl_family)family);
-	*alone = layout->slots == layout->slots_first;
-	return counts[at] == layout->slots || counts[at] == layout->slots_first;
+	return family >= 0 && followed->slot_bytes == 0 ? ft_nccl_fifo((enum ft_nccl_family)family)
+							: NULL;
 }
 
 /* The one place left; of several that of NCCL's releases, if there is only one of it. -1: not known. */
 static int place_of(const struct ft_nccl_followed *followed)
 {
+	const struct ft_nccl_fifo *release = release_of(followed);
 	int left = -1, released = -1;
-	bool alone = false;
 
 	for (int i = 0; i < FT_NCCL_SLOT_COUNTS; i++) {
 		if ((followed->base_bits & 1u << i) == 0)
 			continue;
 		left = left == -1 ? i : -2;
-		if (is_release(followed, (unsigned)i, &alone))
+		if (release != NULL &&
+		    (counts[i] == release->slots || counts[i] == release->slots_first))
 			released = released == -1 ? i : -2;
 	}
 	return left >= 0 ? left : released;
@@ -92,12 +90,14 @@ static bool is_where_told(const struct ft_nccl_followed *followed, uint64_t va, 
 bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t rkey, uint64_t k)
 {
 	uint64_t bases[FT_NCCL_SLOT_COUNTS];
+	uint16_t slot_bytes;
 	uint8_t bits = 0;
 
 	if (followed->base_bits == 0 && followed->has_base && followed->model.fifo.slots != 0)
 		return is_where_told(followed, va, k);
+	slot_bytes = slot_bytes_of(followed);
 	for (unsigned i = 0; i < FT_NCCL_SLOT_COUNTS; i++) {
-		bases[i] = va - k % counts[i] * slot_bytes_of(followed);
+		bases[i] = va - k % counts[i] * slot_bytes;
 		if (followed->base_bits == 0 ||
 		    ((followed->base_bits & 1u << i) != 0 && bases[i] == followed->bases[i]))
 			bits |= (uint8_t)(1u << i);

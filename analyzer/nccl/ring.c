@@ -119,17 +119,19 @@ static uint8_t at_least(uint8_t room, uint32_t wanted)
 
 int ft_nccl_ring_fit(struct ft_nccl_ring *ring, uint32_t slots, uint32_t requests, uint32_t lanes)
 {
-	struct ft_nccl_ring grown = {
+	struct ft_nccl_ring grown;
+
+	if (slots <= ring->slots && requests <= ring->request_room && lanes <= ring->share_room)
+		return 0;
+	grown = (struct ft_nccl_ring){
 		.pool = ring->pool,
 		.told = ring->told,
 		.slots = slots > ring->slots ? slots : ring->slots,
 		.request_room = at_least(ring->request_room, requests),
 		.share_room = at_least(ring->share_room, lanes),
 	};
-
 	if (grown.slots == ring->slots && grown.request_room == ring->request_room)
-		return grown.share_room == ring->share_room ? 0
-							    : fit_shares(ring, grown.share_room);
+		return fit_shares(ring, grown.share_room);
 	grown.transfers = ft_pool_take_zeroed(grown.pool, transfers_bytes(&grown));
 	grown.requests = ft_pool_take_zeroed(grown.pool, requests_bytes(&grown));
 	if (!take_shares(&grown) || grown.transfers == NULL || grown.requests == NULL) {
