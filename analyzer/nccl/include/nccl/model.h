@@ -34,10 +34,10 @@ enum ft_nccl_protocol {
 };
 
 struct ft_nccl_party {
-	struct ft_nccl_place places[FT_NCCL_DEVICES_MAX]; /* one per device */
 	uint8_t place_count;
 	bool has_rank;
 	int32_t rank;
+	struct ft_nccl_place places[FT_NCCL_DEVICES_MAX]; /* one per device */
 	/* [i] of the sender is paired with [i] of the receiver; FT_NCCL_NONE: not known yet */
 	uint32_t qpns[FT_NCCL_QPS_MAX];
 	uint8_t qp_device[FT_NCCL_QPS_MAX];
@@ -73,28 +73,17 @@ struct ft_nccl_failover {
 /* A NCCL net connection: data goes from sender to receiver, clear-to-sends the other way. */
 struct ft_nccl_connection {
 	uint32_t connection; /* id, given when it was found; not its place in the report */
-	uint64_t first_frame;
-	uint64_t first_ts_ns; /* FT_TS_UNKNOWN: none */
-	struct ft_nccl_party sender, receiver;
-	uint32_t nets[FT_NCCL_NETS_MAX]; /* several: it was seen on both sides of a router */
-	uint8_t net_count;
 	uint8_t qp_count;
-	struct ft_nccl_target fifo, sizes;
-	bool has_family;
-	enum ft_nccl_family family;
-	double certainty;                    /* of the family, 0..1 */
-	int32_t version_first, version_last; /* 22403: 2.24.3; 0: not known */
-	enum ft_nccl_found_by found_by;
-	bool has_tcp;
-	bool is_set_up; /* the whole set-up was read: without, slices left its first queue pairs */
-	struct ft_nccl_place connecting, listening;
-	uint16_t connecting_port, listening_port;
-	uint64_t tcp_frames[2]; /* first, last */
-	uint32_t channel;       /* FT_NCCL_NONE */
 	uint8_t devices;        /* from 1; those that were met .. */
 	bool lacks_devices;     /* .. but others take clear-to-sends in turn with them */
 	uint8_t qps_per_device; /* that were met .. */
 	bool lacks_qps;         /* .. but there may be others */
+	bool has_tcp;
+	bool is_set_up; /* the whole set-up was read: without, slices left its first queue pairs */
+	bool has_family;
+	enum ft_nccl_family family;
+	int32_t version_first, version_last; /* 22403: 2.24.3; 0: not known */
+	enum ft_nccl_found_by found_by;
 	enum ft_nccl_known split, adaptive;
 	enum ft_nccl_imm_order imm_order;
 	enum ft_nccl_imm_content imm_content;
@@ -102,7 +91,18 @@ struct ft_nccl_connection {
 	/* of `messages`, which counts parts apart that may be of one, so many that are certainly different */
 	uint64_t messages_told;
 	uint64_t retransmitted_data, retransmitted_cts, missing_packets;
+	double certainty; /* of the family, 0..1 */
+	uint64_t first_frame;
+	uint64_t first_ts_ns; /* FT_TS_UNKNOWN: none */
+	struct ft_nccl_target fifo, sizes;
+	uint32_t nets[FT_NCCL_NETS_MAX]; /* several: it was seen on both sides of a router */
+	uint8_t net_count;
+	struct ft_nccl_place connecting, listening;
+	uint16_t connecting_port, listening_port;
+	uint64_t tcp_frames[2]; /* first, last */
+	uint32_t channel;       /* FT_NCCL_NONE */
 	struct ft_nccl_failover failover;
+	struct ft_nccl_party sender, receiver;
 };
 
 /* Thousands are in memory, and are looked through: one cache line where they lie side by side. */
