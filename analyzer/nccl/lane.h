@@ -1,5 +1,8 @@
 #pragma once
 
+#include <assert.h>
+#include <stddef.h>
+
 #include <nccl/seen.h>
 
 #include "psns.h"
@@ -38,54 +41,64 @@ struct ft_nccl_orphan_row {
 
 enum { FT_NCCL_ORPHAN_ROWS = 4 };
 
-/* A pair of queue pairs; its number is its position in the connection's lists. */
+enum { FT_NCCL_LANE_LINE = 64 /* bytes: a cache line */ };
+
+/*
+ * A pair of queue pairs; its number is its position in the connection's lists. What each packet of data asks for is in one cache
+ * line, with the beginning of its sequence; what nearly each one of either direction does is in the one before.
+ */
 struct ft_nccl_lane {
-	struct ft_nccl_acked data_acked, cts_acked;
-	struct ft_nccl_counted counted_ahead; /* of data, that is to pass yet: msn.h */
-	bool carried, asked;                  /* data, clear-to-sends were seen */
-	bool placed; /* a message that was seen to be asked for before it came has begun here, with data */
-	bool open;     /* message `at` lacks its immediate here */
-	bool writing;  /* a write of it is under way, until PSN `write_end` */
-	bool anchored; /* `next` is where its data began, none of which was left out */
-	bool exact;    /* no hole since the last message */
-	bool blurred;  /* what overtook PSN `bound_at` may have passed before the lane was known */
-	bool voted;    /* its sender's end is known by the PSNs of answers alone */
-	uint32_t bound_at;  /* the first that counts */
-	uint16_t udp_sport; /* of its packets, as first seen */
-	uint16_t noted;     /* evidence told, bits 1 << enum ft_nccl_evidence */
-	uint32_t write_end; /* PSN */
-	uint32_t ended_to;  /* PSN behind the last immediate; 0 also before the first packet */
-	bool counted;       /* it was followed from its first packet on, without a hole: */
-	uint32_t turns;     /* messages that began here */
-	uint64_t at;
-	uint64_t next; /* the next message here is this one or a later one: */
-	/* unless `exact` is set, by so much at most; none is more than FT_NCCL_SLACK_MOST */
-	uint32_t slack;
-	uint64_t begun_frame; /* of the last message here; 0: a hole came since */
-	/* orphans in sequence, orphans.h: how many, the first, and where the hole before it began */
-	uint32_t orphans, orphan_from, orphan_hole;
-	bool orphan_exact; /* `exact` was set before them */
-	uint8_t orphan_row_count;
-	uint32_t tallied; /* messages of rows that are not remembered any more */
-	/* a write out of sequence that nobody asked for: the next packet tells which of both is right */
-	bool has_odd;
-	/* one before its clear-to-send: see faults.h */
-	bool has_early, told;
-	bool early_known;    /* whichever way queue pairs take turns, it is of message `early_k` */
-	bool calm;           /* nothing was lost or out of order for a while before it .. */
-	bool alien;          /* a write that is none of the connection's is under way .. */
-	uint32_t alien_to;   /* .. until this PSN */
-	uint64_t early_step; /* .. and when the early one came */
+	_Alignas(FT_NCCL_LANE_LINE) struct ft_nccl_tally tally; /* that it had a part of */
+	uint64_t early_step;                                    /* when the early one came .. */
 	uint64_t early_k;
+	bool told;        /* it was told that nobody asked for that one */
+	bool early_known; /* whichever way queue pairs take turns, it is of message `early_k` .. */
+	bool calm;        /* .. and nothing was lost or out of order for a while before it */
+	bool blurred; /* what overtook PSN `bound_at` may have passed before the lane was known */
+	uint32_t bound_at; /* the first that counts */
+	uint32_t tallied;  /* messages of rows that are not remembered any more */
+	/* orphans in sequence, orphans.h: the first, and where the hole before it began */
+	uint32_t orphan_from, orphan_hole;
+	bool orphan_exact;     /* `exact` was set before them */
+	bool succeeded;        /* a write that may be a later connection's: successor.h .. */
+	uint32_t succeeded_to; /* .. up to this PSN */
+	struct ft_nccl_counted counted_ahead; /* of data, that is to pass yet: msn.h */
+
+	_Alignas(FT_NCCL_LANE_LINE) struct ft_nccl_acked cts_acked;
 	uint64_t cts_k;   /* of the last clear-to-send here .. */
 	uint8_t refused;  /* writes since that were none, each of which may have taken a PSN */
 	uint8_t cts_step; /* .. and from one to the next without a hole; 0: not known */
+	uint8_t orphan_row_count;
+	bool asked; /* clear-to-sends were seen */
+	bool placed; /* a message that was seen to be asked for before it came has begun here, with data */
+	bool anchored;        /* `next` is where its data began, none of which was left out */
+	bool voted;           /* its sender's end is known by the PSNs of answers alone */
+	bool counted;         /* it was followed from its first packet on, without a hole: */
+	uint32_t turns;       /* messages that began here */
+	uint16_t udp_sport;   /* of its packets, as first seen */
+	uint16_t noted;       /* evidence told, bits 1 << enum ft_nccl_evidence */
+	uint64_t begun_frame; /* of the last message here; 0: a hole came since */
 	/* so many packets were not taken for data of it when they came, while this PSN was the next */
 	uint32_t left_out, left_out_at;
-	uint32_t left_out_to;       /* .. up to this PSN */
-	bool succeeded;             /* a write that may be a later connection's: successor.h .. */
-	uint32_t succeeded_to;      /* .. up to this PSN */
-	struct ft_nccl_tally tally; /* that it had a part of */
+	uint32_t left_out_to; /* .. up to this PSN */
+
+	_Alignas(FT_NCCL_LANE_LINE) uint64_t at; /* the message under way, or the last */
+	uint64_t next; /* the next message here is this one or a later one: */
+	/* unless `exact` is set, by so much at most; none is more than FT_NCCL_SLACK_MOST */
+	uint32_t slack;
+	uint32_t write_end; /* PSN */
+	uint32_t ended_to;  /* PSN behind the last immediate; 0 also before the first packet */
+	uint32_t alien_to;  /* PSN that a write ends with which is none of the connection's .. */
+	uint32_t orphans;   /* in sequence: orphans.h */
+	struct ft_nccl_acked data_acked;
+	bool carried; /* data was seen */
+	bool open;    /* message `at` lacks its immediate here */
+	bool writing; /* a write of it is under way, until PSN `write_end` */
+	bool exact;   /* no hole since the last message */
+	bool alien;   /* .. and is under way */
+	/* a write out of sequence that nobody asked for: the next packet tells which of both is right */
+	bool has_odd;
+	bool has_early; /* one before its clear-to-send: see faults.h */
 	/* most of the rest is seldom touched */
 	struct ft_nccl_psns data, cts; /* of requests to the receiver, to the sender .. */
 	struct ft_nccl_psns data_before, cts_before; /* .. and of before these: passed.h */
@@ -93,6 +106,9 @@ struct ft_nccl_lane {
 	/* orphans, these and those that came late, oldest first; whatever from `orphan_row_count` on */
 	struct ft_nccl_orphan_row orphan_rows[FT_NCCL_ORPHAN_ROWS];
 };
+static_assert(offsetof(struct ft_nccl_lane, data.holes) ==
+		      offsetof(struct ft_nccl_lane, at) + FT_NCCL_LANE_LINE,
+	      "what data asks for is in one cache line");
 
 /* A lane of which nothing was seen yet; it may be whatever, unless it is known to be zero. */
 void ft_nccl_lane_begin(struct ft_nccl_lane *lane, bool is_zero);

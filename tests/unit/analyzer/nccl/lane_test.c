@@ -88,9 +88,9 @@ static void one_goes_on_where_it_moves(void **state)
 	from.tally.ended = 11;
 	from.odd.frame = 4;
 	from.early.frame = 5;
-	from.stray_count = 2;
-	from.strays[0].psn = 90;
-	from.strays[1].psn = 95;
+	from.orphan_row_count = 2;
+	from.orphan_rows[0].psn = 90;
+	from.orphan_rows[1].psn = 95;
 	take_with_holes(&from.data, 100, HOLES);
 	take_with_holes(&from.cts, 2000, 1);
 	take_with_holes(&from.data_before, 50, 2);
@@ -102,9 +102,9 @@ static void one_goes_on_where_it_moves(void **state)
 	assert_int_equal(to.tally.ended, 11);
 	assert_int_equal(to.odd.frame, 4);
 	assert_int_equal(to.early.frame, 5);
-	assert_int_equal(to.stray_count, 2);
-	assert_int_equal(to.strays[0].psn, 90);
-	assert_int_equal(to.strays[1].psn, 95);
+	assert_int_equal(to.orphan_row_count, 2);
+	assert_int_equal(to.orphan_rows[0].psn, 90);
+	assert_int_equal(to.orphan_rows[1].psn, 95);
 	has_holes(&to.data, 100, HOLES);
 	has_holes(&to.cts, 2000, 1);
 	has_holes(&to.data_before, 50, 2);
