@@ -71,11 +71,12 @@ struct ft_nccl_ring {
 	struct ft_nccl_transfer *transfers;
 	struct ft_nccl_request *requests; /* `request_room` of each */
 	struct ft_nccl_share *shares;     /* `share_room` of each, by lane */
-	/* bits 1 << place: a message has begun there; of all others the place is not used, and requests are zero .. */
+	/* bits 1 << place: a message has begun there; all others are not used, and their requests are zero */
 	uint64_t begun;
-	uint64_t unshared; /* .. and of these shares are */
-	uint64_t told;     /* messages before this one may have made room, with their number */
-	uint32_t slots;    /* 0: nothing yet */
+	/* likewise: its shares are zero, as nobody had that memory before */
+	uint64_t unshared;
+	uint64_t told;  /* messages before this one may have made room, with their number */
+	uint32_t slots; /* 0: nothing yet */
 	uint8_t request_room, share_room;
 };
 
