@@ -355,7 +355,7 @@ void ft_nccl_straight_tell_lanes(struct ft_nccl_followed *followed);
 /* The PSN of data that comes next on a lane, wherever it is known. */
 uint32_t ft_nccl_straight_next(const struct ft_nccl_followed *followed, uint8_t lane);
 
-/* Room for so many bytes in `many`, aligned to cache lines; 0 or -ENOMEM. And none any more. */
+/* Room for so many bytes in `many`, aligned to cache lines; zero if it is new; 0 or -ENOMEM. And none any more. */
 int ft_nccl_straight_make_room(struct ft_nccl_followed *followed, size_t bytes);
 void ft_nccl_straight_drop_room(struct ft_nccl_followed *followed);
 

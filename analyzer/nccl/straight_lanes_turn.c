@@ -115,6 +115,8 @@ static bool take_over_parts(const struct ft_nccl_followed *followed,
 {
 	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
 
+	if (transfer->message.first_frame == 0 && !transfer->message.has_imm)
+		return true;
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		if ((shares[i].packets != 0 && !shares[i].used) ||
 		    (shares[i].ended && shares[i].immdt != transfer->immdt))
@@ -146,8 +148,11 @@ static bool take_over_message(struct ft_nccl_straight *straight,
 	return true;
 }
 
-/* Of older messages only those count whose place is not free. False: there is one that takes the general way. */
-static bool take_over_messages(struct ft_nccl_followed *followed, uint64_t oldest)
+/*
+ * Of older messages only those count whose place is not free. False: there is one that takes the general way. `is_zero`: so is
+ * the room for them.
+ */
+static bool take_over_messages(struct ft_nccl_followed *followed, uint64_t oldest, bool is_zero)
 {
 	const struct ft_nccl_ring *ring = &followed->ring;
 	struct ft_nccl_straight *straight = followed->straight;
@@ -157,7 +162,8 @@ static bool take_over_messages(struct ft_nccl_followed *followed, uint64_t oldes
 		const struct ft_nccl_transfer *transfer = &ring->transfers[i];
 		struct ft_nccl_straight_whole *whole = ft_nccl_straight_whole(straight, i);
 
-		*whole = (struct ft_nccl_straight_whole){ 0 };
+		if (!is_zero)
+			*whole = (struct ft_nccl_straight_whole){ 0 };
 		if (!transfer->used)
 			continue;
 		if (!transfer->message.has_k || transfer->message.k > followed->newest)
@@ -177,17 +183,21 @@ bool ft_nccl_straight_take_over_lanes(struct ft_nccl_followed *followed)
 {
 	struct ft_nccl_straight *straight = followed->straight;
 	uint64_t oldest;
+	size_t bytes;
+	bool is_new;
 
 	begin(followed);
-	if (!take_over_lanes(followed, &oldest) ||
-	    ft_nccl_straight_make_room(
-		    followed, followed->ring.slots * ft_nccl_straight_whole_bytes(straight)) != 0)
+	if (!take_over_lanes(followed, &oldest))
+		return false;
+	bytes = followed->ring.slots * ft_nccl_straight_whole_bytes(straight);
+	is_new = bytes > straight->many_bytes;
+	if (ft_nccl_straight_make_room(followed, bytes) != 0)
 		return false;
 	straight->wholes = straight->many;
 	straight->next_whole = ft_nccl_straight_whole(straight, followed->newest + 1);
 	for (uint8_t i = 0; i < followed->lane_count; i++)
 		ft_nccl_straight_expect(straight, &straight->lanes[i]);
-	return take_over_messages(followed, oldest);
+	return take_over_messages(followed, oldest, is_new);
 }
 
 /* --- back --- */

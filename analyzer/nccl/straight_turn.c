@@ -198,12 +198,9 @@ int ft_nccl_straight_make_room(struct ft_nccl_followed *followed, size_t bytes)
 	if (bytes <= straight->many_bytes)
 		return 0;
 	ft_nccl_straight_drop_room(followed);
-	straight->many = ft_pool_take(followed->ring.pool, bytes);
+	straight->many = ft_pool_take_zeroed(followed->ring.pool, bytes);
 	straight->many_bytes = straight->many != NULL ? (uint32_t)bytes : 0;
-	if (straight->many == NULL)
-		return -ENOMEM;
-	memset(straight->many, 0, bytes);
-	return 0;
+	return straight->many != NULL ? 0 : -ENOMEM;
 }
 
 static int make_room(struct ft_nccl_followed *followed)
