@@ -8,6 +8,7 @@ import typing
 import live
 import recording
 import rows
+from measure import beyond, pair_of
 from rows import Row, per_frame
 
 FIELDS = ("infiniband.bth.p_key", "infiniband.bth.destqp", "infiniband.bth.psn")
@@ -139,30 +140,31 @@ def two_engines(bench):
     return measured
 
 
-def follow(bench, capture, site, frames):
-    """On the clock of the processor, whose noise is smaller than what is asked for; in more rounds than usual."""
+def following(bench, capture, site, frames):
+    """Both commands: to be run in more rounds than usual, on the clock of the processor, whose noise is smaller."""
     with_nccl, without = audit(bench, capture, site), audit(bench, capture, site, "--no-nccl")
     bench.check_audit(with_nccl, frames)
-    return bench.against(with_nccl, without, rounds=3 * bench.rounds, clock="cpu")
+    return with_nccl, without
 
 
 def follow_row(bench, case, capture, site, frames, limits):
-    pair = follow(bench, capture, site, frames)
+    pair = bench.against(*following(bench, capture, site, frames), rounds=3 * bench.rounds, clock="cpu")
     return per_frame(f"follow NCCL, {case}", "--no-nccl", pair, frames, limits)
 
 
 def follow_rings_rows(bench, case, packets, options):
-    """512 connections that come into view at once: with the time until each is known, and per frame from then on."""
+    """512 connections that come into view at once: per frame once each is known, and with the time until then."""
     frames, slices = 1000000, ["--slice", 128]
     captures = {count: bench.make("nccl", "small", "--frames", count, *slices, *options)
                 for count in (frames, 4 * frames)}
     bench.check_rings(captures[frames], 4 * 16 * 8, packets)
-    few, all_of_it = (follow(bench, capture, "small", count) for count, capture in captures.items())
-    ours, reference = all_of_it.ours - few.ours, all_of_it.reference - few.reference
+    commands = [following(bench, capture, "small", count) for count, capture in captures.items()]
+    rounds = [[bench.once(*command, clock="cpu") for command in commands] for _ in range(3 * bench.rounds)]
+    known = pair_of([beyond(few, all_of_it) for few, all_of_it in rounds])
     return [
-        Row(f"follow NCCL, {case}", "--no-nccl", ours / (3 * frames) * 1e9, reference / (3 * frames) * 1e9, "ns/frame",
-            ours / reference, rows.NCCL, all_of_it.ours_kib),
-        per_frame(f"follow NCCL, {case}, from the start", "--no-nccl", all_of_it, 4 * frames, rows.NCCL),
+        per_frame(f"follow NCCL, {case}", "--no-nccl", known, 3 * frames, rows.NCCL),
+        per_frame(f"follow NCCL, {case}, from the start", "--no-nccl", pair_of([both for _, both in rounds]), 4 * frames,
+                  rows.NCCL),
     ]
 
 

@@ -31,6 +31,21 @@ class Pair(typing.NamedTuple):
     ours_kib: int
 
 
+def pair_of(rounds):
+    """Of rounds that are two runs each, ours and the reference's."""
+    return Pair(
+        statistics.median(mine.seconds for mine, _ in rounds),
+        statistics.median(other.seconds for _, other in rounds),
+        statistics.median(mine.seconds / other.seconds for mine, other in rounds),
+        max(mine.peak_kib for mine, _ in rounds),
+    )
+
+
+def beyond(few, more):
+    """What the runs of one round took longer on a longer input: where nothing of it is begun any more."""
+    return tuple(Run(longer.seconds - shorter.seconds, longer.peak_kib) for shorter, longer in zip(few, more))
+
+
 def cpu_name():
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -112,16 +127,12 @@ class Bench:
         Our command, which ends with the status expected, and a reference, in turn. `output` and `reference_output` take what
         they print.
         """
-        pairs = []
-        for _ in range(rounds or self.rounds):
-            mine = self.run(ours, files.get("output", os.devnull), clock=clock, expected=expected)
-            pairs.append((mine, self.run(reference, files.get("reference_output", os.devnull), clock=clock)))
-        return Pair(
-            statistics.median(mine.seconds for mine, _ in pairs),
-            statistics.median(other.seconds for _, other in pairs),
-            statistics.median(mine.seconds / other.seconds for mine, other in pairs),
-            max(mine.peak_kib for mine, _ in pairs),
-        )
+        return pair_of([self.once(ours, reference, clock, expected, **files) for _ in range(rounds or self.rounds)])
+
+    def once(self, ours, reference, clock=None, expected=0, **files):
+        """One round of that: both runs."""
+        return (self.run(ours, files.get("output", os.devnull), clock=clock, expected=expected),
+                self.run(reference, files.get("reference_output", os.devnull), clock=clock))
 
     def report(self, command):
         output = self.folder / "report"
