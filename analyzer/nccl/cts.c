@@ -75,8 +75,10 @@ static void fill_requests(struct ft_nccl_moment *moment, struct ft_nccl_transfer
 static void pass_by(struct ft_nccl_followed *followed, uint64_t k)
 {
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
-		if (followed->lanes[i].early_k < k)
-			followed->lanes[i].has_early = false;
+		struct ft_nccl_lane *lane = &followed->lanes[i];
+
+		if (lane->has_early && lane->early_k < k)
+			lane->has_early = false;
 	}
 }
 

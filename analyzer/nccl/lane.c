@@ -33,6 +33,9 @@ void ft_nccl_lane_move(struct ft_nccl_lane *to, const struct ft_nccl_lane *from)
 	       from->orphan_row_count * sizeof from->orphan_rows[0]);
 	if (from->has_odd)
 		to->odd = from->odd;
-	if (from->has_early)
-		to->early = from->early;
+	if (!from->has_early)
+		return;
+	to->early = from->early;
+	to->early_step = from->early_step;
+	to->early_k = from->early_k;
 }

@@ -33,10 +33,10 @@ struct ft_nccl_strides {
 /* Orphans in a row: see orphan_rows.h. */
 struct ft_nccl_orphan_row {
 	uint32_t psn, count;
-	uint32_t immdt;        /* that the last of them has .. */
-	uint64_t imm_frame;    /* .. in this frame; 0: none */
-	uint64_t frame, ts_ns; /* of the one that came first */
+	uint32_t immdt;        /* that the last of them has, in frame `imm_frame` */
 	bool tallied;          /* as a message that is not listed */
+	uint64_t imm_frame;    /* 0: none of them has one */
+	uint64_t frame, ts_ns; /* of the one that came first */
 };
 
 enum { FT_NCCL_ORPHAN_ROWS = 4 };
@@ -49,9 +49,7 @@ enum { FT_NCCL_LANE_LINE = 64 /* bytes: a cache line */ };
  */
 struct ft_nccl_lane {
 	_Alignas(FT_NCCL_LANE_LINE) struct ft_nccl_tally tally; /* that it had a part of */
-	uint64_t early_step;                                    /* when the early one came .. */
-	uint64_t early_k;
-	bool told;        /* it was told that nobody asked for that one */
+	bool told;        /* it was told that nobody asked for the early one */
 	bool early_known; /* whichever way queue pairs take turns, it is of message `early_k` .. */
 	bool calm;        /* .. and nothing was lost or out of order for a while before it */
 	bool blurred; /* what overtook PSN `bound_at` may have passed before the lane was known */
@@ -64,7 +62,7 @@ struct ft_nccl_lane {
 	uint32_t succeeded_to; /* .. up to this PSN */
 	struct ft_nccl_counted counted_ahead; /* of data, that is to pass yet: msn.h */
 
-	_Alignas(FT_NCCL_LANE_LINE) struct ft_nccl_acked cts_acked;
+	struct ft_nccl_acked cts_acked;
 	uint64_t cts_k;   /* of the last clear-to-send here .. */
 	uint8_t refused;  /* writes since that were none, each of which may have taken a PSN */
 	uint8_t cts_step; /* .. and from one to the next without a hole; 0: not known */
@@ -103,6 +101,7 @@ struct ft_nccl_lane {
 	struct ft_nccl_psns data, cts; /* of requests to the receiver, to the sender .. */
 	struct ft_nccl_psns data_before, cts_before; /* .. and of before these: passed.h */
 	struct ft_nccl_seen odd, early;              /* without payload */
+	uint64_t early_step, early_k; /* when that came, and of which message it is */
 	/* orphans, these and those that came late, oldest first; whatever from `orphan_row_count` on */
 	struct ft_nccl_orphan_row orphan_rows[FT_NCCL_ORPHAN_ROWS];
 };
