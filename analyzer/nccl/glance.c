@@ -114,7 +114,7 @@ bool ft_nccl_glance(const struct ft_nccl_way *way, const struct ft_nccl_glimpse 
 	return straight != NULL && take(straight, hint_of(way, glimpse), glimpse);
 }
 
-/* What a packet on the straight way takes is all in here: calls on the way took a tenth of its instructions. */
+/* All that leads to what a packet's operation does is in here: calls on the way took a tenth of its instructions. */
 __attribute__((flatten)) bool ft_nccl_glance_again(const struct ft_nccl_way *way,
 						   const struct ft_nccl_glimpse *glimpse)
 {

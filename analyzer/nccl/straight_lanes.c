@@ -95,10 +95,7 @@ static inline bool is_likely(const struct ft_nccl_straight *straight,
 	return true;
 }
 
-/*
- * The only one of those asked for that a write fits, and that is in turn; NULL: that is for the general way to tell. What
- * has come on other lanes may have been asked for in the same place, and so may what was asked for long since.
- */
+/* The likely message, where a write fits that alone; none if it is not in turn. */
 static inline struct chosen likely(const struct ft_nccl_straight *straight,
 				   const struct ft_nccl_straight_lane *lane)
 {
@@ -109,6 +106,10 @@ static inline struct chosen likely(const struct ft_nccl_straight *straight,
 		       : (struct chosen){ NULL, 0 };
 }
 
+/*
+ * The only one of those asked for that a write fits, and that is in turn; none: that is for the general way to tell. What has come
+ * on other lanes may have been asked for in the same place, and so may what was asked for long since.
+ */
 static struct chosen message_for(const struct ft_nccl_straight *straight,
 				 const struct ft_nccl_straight_lane *lane,
 				 const struct ft_observed *observed)

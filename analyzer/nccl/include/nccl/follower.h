@@ -124,6 +124,8 @@ struct ft_nccl_way {
 	struct ft_nccl_straight *straights;
 	struct ft_nccl_hint *hints;
 };
+
+/* The follower's own; what it leads to is the follower's, too. */
 struct ft_nccl_way ft_nccl_follower_way(const struct ft_nccl_follower *follower);
 
 /* True: seen; false: nothing has happened, ft_nccl_follower_see() it. */
