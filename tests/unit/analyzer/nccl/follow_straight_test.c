@@ -66,6 +66,43 @@ static const struct ft_nccl_transfer *remembered(const struct follow *follow, ui
 	return transfer;
 }
 
+/* --- where the last one went --- */
+
+enum { NUMBER = 5 }; /* of the half-connection to the sender */
+
+/* The next clear-to-send: whether it goes where the last one went, and, if it does not, whether it goes straight. */
+static void offer_cts(struct follow *follow, uint64_t k, uint32_t since, bool again)
+{
+	const struct packet packet = cts_of(follow, k);
+	const struct ft_nccl_seen seen = seen_of(&packet, follow->frame + 1);
+
+	assert_int_equal(goes_again(follow->connections, &seen, NUMBER, since), again);
+	if (!again)
+		assert_true(goes_straight(follow->connections, &seen, NUMBER, since));
+	follow->frame++;
+	follow->cts_psn++;
+	pass_data(follow, k, SHORT);
+}
+
+static void packets_go_where_the_last_of_their_number_went(void **state)
+{
+	struct follow *follow = go_straight(0);
+	uint64_t k = KNOWN + 2;
+
+	(void)state;
+	offer_cts(follow, k++, 1, false);
+	offer_cts(follow, k++, 1, true);
+	offer_cts(follow, k++, 1, true);
+	offer_cts(follow, k++, 2, false); /* the number may be another one's by now */
+	offer_cts(follow, k++, 2, true);
+	offer_cts(follow, k++, 0, false);
+	assert_true(is_straight(follow));
+	follow_keep(follow);
+	assert_int_equal(only_one(follow)->model.messages, k);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
 /* --- frames beyond 2^32 --- */
 
 #define BEYOND (UINT64_C(1) << 32)
@@ -374,6 +411,7 @@ static void a_write_unasked_is_not_told_where_packets_are_missing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(packets_go_where_the_last_of_their_number_went),
 		cmocka_unit_test(numbers_of_frames_have_more_than_32_bits),
 		cmocka_unit_test(messages_stretch_across_the_32_bits),
 		cmocka_unit_test(what_is_found_beyond_has_its_whole_number),

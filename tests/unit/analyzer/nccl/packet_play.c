@@ -125,14 +125,15 @@ static void put_lid(uint8_t address[16], uint16_t lid)
 	memcpy(address + 14, &lid, sizeof lid);
 }
 
-bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen,
-		   uint32_t number, uint32_t since)
+typedef bool glance_at(const struct ft_nccl_way *way, const struct ft_nccl_glimpse *glimpse);
+
+static bool offer(const struct ft_nccl_way *way, const struct ft_nccl_seen *seen, uint32_t number,
+		  uint32_t since, glance_at *glance)
 {
 	uint8_t bytes[HEADERS + RETH + sizeof((struct packet *)NULL)->bytes] = { 0 };
 	struct ft_flow_key key = { .dest_qp = seen->dest_qp,
 				   .vni = seen->ends.vni,
 				   .by_lid = seen->ends.by_lid };
-	const struct ft_nccl_way way = ft_nccl_connections_way(connections);
 	const uint32_t headers = seen->ends.by_lid != 0 ? NATIVE_HEADERS : HEADERS;
 	const struct ft_frame frame = { .bytes = bytes,
 					.captured = headers + RETH + seen->captured };
@@ -158,8 +159,25 @@ bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl
 		put_lid(key.src, seen->ends.src[15]);
 		put_lid(key.dst, seen->ends.dst[15]);
 	}
-	return (since != 0 && way.straights != NULL && ft_nccl_glance_again(&way, &glimpse)) ||
-	       ft_nccl_glance(&way, &glimpse);
+	return glance(way, &glimpse);
+}
+
+bool goes_again(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen,
+		uint32_t number, uint32_t since)
+{
+	const struct ft_nccl_way way = ft_nccl_connections_way(connections);
+
+	return since != 0 && way.straights != NULL &&
+	       offer(&way, seen, number, since, ft_nccl_glance_again);
+}
+
+bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen,
+		   uint32_t number, uint32_t since)
+{
+	const struct ft_nccl_way way = ft_nccl_connections_way(connections);
+
+	return goes_again(connections, seen, number, since) ||
+	       offer(&way, seen, number, since, ft_nccl_glance);
 }
 
 static struct ft_nccl_metadata metadata_of(const struct set_up *set_up, uint8_t host, uint32_t qpn)

@@ -50,6 +50,10 @@ struct ft_nccl_seen seen_of(const struct packet *packet, uint64_t frame);
 bool goes_straight(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen,
 		   uint32_t number, uint32_t since);
 
+/* Likewise, but only where the last packet of its number went, without looking it up. */
+bool goes_again(struct ft_nccl_connections *connections, const struct ft_nccl_seen *seen,
+		uint32_t number, uint32_t since);
+
 /* The connection's set-up over TCP. */
 struct set_up {
 	uint8_t queue_pairs;     /* numbered by twos from SENDER_QP and RECEIVER_QP on; 0: one */
