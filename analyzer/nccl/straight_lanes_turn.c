@@ -56,6 +56,16 @@ static bool is_in_order(const struct ft_nccl_lane *lane)
 	       !ft_nccl_is_acknowledged(&lane->data_acked, lane->data.next, FT_NCCL_NEXT);
 }
 
+/* What is under way on it is a write that was taken for the message. */
+static bool has_begun(const struct ft_nccl_followed *followed, uint8_t i)
+{
+	const struct ft_nccl_lane *lane = &followed->lanes[i];
+	const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, lane->at);
+
+	return !lane->open ||
+	       (transfer != NULL && ft_nccl_ring_shares(&followed->ring, transfer)[i].used);
+}
+
 static void take_over_lane(struct ft_nccl_followed *followed, uint8_t i)
 {
 	const struct ft_nccl_lane *lane = &followed->lanes[i];
@@ -85,7 +95,7 @@ static bool take_over_lanes(struct ft_nccl_followed *followed, uint64_t *oldest)
 		const struct ft_nccl_straight_lane *lane = &straight->lanes[i];
 		uint64_t at;
 
-		if (!is_in_order(&followed->lanes[i]))
+		if (!is_in_order(&followed->lanes[i]) || !has_begun(followed, i))
 			return false;
 		take_over_lane(followed, i);
 		at = lane->stage == FT_NCCL_STRAIGHT_IDLE ? lane->first : lane->at;

@@ -44,16 +44,35 @@ struct numbers {
 
 /* What is under way on a queue pair. */
 struct lane {
-	uint64_t answered; /* messages */
+	uint64_t next; /* message; UINT64_MAX: others take its turns */
 	uint32_t psn, length, whole;
 	uint64_t va;
 	enum stage stage;
 };
 
+/* Where messages are asked for: so many places, so far apart, and how many of them wait for their data, at most. */
+struct places {
+	uint64_t at, apart;
+	unsigned count, waiting;
+};
+
+static const struct places layouts[] = {
+	{ BUFFER_AT, OFFERED, BUFFERS, BUFFERS },
+	{ BUFFER_AT, OFFERED, 3, BUFFERS },                     /* some wait in one place */
+	{ UINT64_C(0x7f3affb00000), OFFERED, 2 * BUFFERS, 12 }, /* the upper half changes */
+	{ BUFFER_AT, OFFERED / 2, 2 * BUFFERS, 12 },            /* they overlap */
+	{ BUFFER_AT, OFFERED, 2 * BUFFERS, 12 },
+	{ BUFFER_AT, OFFERED, 1000, BUFFERS },
+	{ BUFFER_AT, OFFERED, 5, 4 },
+	{ BUFFER_AT, OFFERED, BUFFERS, 4 },
+};
+
 struct world {
 	struct way straight, general;
+	const struct places *places;
 	bool adaptive, split, set_up, by_lid;
 	uint8_t slots_bits, lane_count;
+	uint8_t in_use;        /* lanes that take turns now */
 	uint64_t frame, asked; /* messages */
 	uint32_t cts_psn;
 	struct lane lanes[LANES];
@@ -160,6 +179,11 @@ static void pass(struct world *world, struct packet packet)
 
 /* --- the conversation --- */
 
+static uint64_t place_of(const struct world *world, uint64_t k)
+{
+	return world->places->at + k % world->places->count * world->places->apart;
+}
+
 static void ask(struct world *world)
 {
 	uint64_t k = world->asked++;
@@ -167,24 +191,28 @@ static void ask(struct world *world)
 	struct packet packet = clear_to_send('E', k, world->cts_psn++);
 
 	packet.va = FIFO_AT + k % slots * SLOT;
+	for (unsigned i = 0; i < 8; i++)
+		packet.bytes[i] = (uint8_t)(place_of(world, k) >> 8 * i);
 	pass(world, packet);
 }
 
-/* The message that the queue pair carries next. */
-static uint64_t next_of(const struct world *world, unsigned at)
+/* Nothing is under way: from here on so many of the queue pairs have the messages. */
+static void share_out(struct world *world, unsigned count)
 {
-	uint64_t answered = world->lanes[at].answered;
-
-	return world->split ? answered : answered * world->lane_count + at;
+	world->in_use = (uint8_t)count;
+	for (unsigned i = 0; i < world->lane_count; i++)
+		world->lanes[i].next = world->split ? world->asked
+				       : i < count  ? world->asked + i
+						    : UINT64_MAX;
 }
 
 /* The first message that some queue pair has not brought yet. */
 static uint64_t answered(const struct world *world)
 {
-	uint64_t least = next_of(world, 0);
+	uint64_t least = world->lanes[0].next;
 
 	for (unsigned i = 1; i < world->lane_count; i++)
-		least = next_of(world, i) < least ? next_of(world, i) : least;
+		least = world->lanes[i].next < least ? world->lanes[i].next : least;
 	return least;
 }
 
@@ -210,7 +238,7 @@ static void send_data(struct world *world, unsigned at, uint8_t opcode, uint32_t
 static void begin(struct world *world, unsigned at, uint8_t choice)
 {
 	struct lane *lane = &world->lanes[at];
-	uint64_t k = next_of(world, at);
+	uint64_t k = lane->next;
 	uint32_t packets = 2 + (world->split ? (uint32_t)k % 5 : choice & 15);
 	bool is_short = world->split ? k % 4 == 3 : (choice & 7) == 0;
 
@@ -218,10 +246,10 @@ static void begin(struct world *world, unsigned at, uint8_t choice)
 	if (world->split && is_short)
 		lane->length = 128;
 	lane->whole = lane->length * (world->split ? world->lane_count : 1);
-	lane->va = buffer_of(k) + (world->split ? at * lane->length : 0);
+	lane->va = place_of(world, k) + (world->split ? at * lane->length : 0);
 	if (is_short) {
 		send_data(world, at, 0x0b, lane->psn++, false);
-		lane->answered++;
+		lane->next += world->split ? 1 : world->in_use;
 		return;
 	}
 	send_data(world, at, 0x06, lane->psn, false);
@@ -243,7 +271,8 @@ static void answer(struct world *world, unsigned at, uint8_t choice)
 	else
 		send_data(world, at, alone ? 0x08 : 0x09, lane->psn++, false);
 	lane->stage = lane->stage == WRITING && alone ? WRITTEN : IDLE;
-	lane->answered += lane->stage == IDLE ? 1 : 0;
+	if (lane->stage == IDLE)
+		lane->next += world->split ? 1 : world->in_use;
 }
 
 static void acknowledge(struct world *world, unsigned at, bool data)
@@ -451,7 +480,7 @@ static void number_anew(struct world *world)
 static unsigned lane_with_data(const struct world *world, unsigned at)
 {
 	at %= world->lane_count;
-	while (world->lanes[at].stage == IDLE && next_of(world, at) >= world->asked)
+	while (world->lanes[at].stage == IDLE && world->lanes[at].next >= world->asked)
 		at = (at + 1) % world->lane_count;
 	return at;
 }
@@ -459,7 +488,7 @@ static unsigned lane_with_data(const struct world *world, unsigned at)
 static void step(struct world *world, uint8_t byte)
 {
 	uint64_t done = answered(world);
-	bool may_ask = world->asked - done < BUFFERS;
+	bool may_ask = world->asked - done < world->places->waiting;
 
 	if (byte >= 0xf0)
 		world->spoil = (uint8_t)((byte & 15) % SPOILT);
@@ -471,6 +500,8 @@ static void step(struct world *world, uint8_t byte)
 		set_up(world);
 	else if (byte == 0xec)
 		number_anew(world);
+	else if (byte >= 0xe8 && done == world->asked)
+		share_out(world, 1 + (byte & 3u) % world->lane_count);
 	else if (byte >= 0xe0)
 		acknowledge(world, (byte & 1) != 0 ? (byte >> 1 & 7u) % world->lane_count : 0,
 			    (byte & 1) != 0);
@@ -513,7 +544,7 @@ static void get_known(struct world *world)
 	assert(is_straight(world));
 }
 
-/* The first byte tells of one queue pair, the second how many there are, and what they do. */
+/* The first byte tells of one queue pair, the second how many there are, what they do, and where. */
 static void begin_world(struct world *world, uint8_t first, uint8_t second)
 {
 	static const uint8_t counts[] = { 1, 1, 2, 4 };
@@ -522,9 +553,11 @@ static void begin_world(struct world *world, uint8_t first, uint8_t second)
 	*world = (struct world){ .adaptive = (first & 1) != 0,
 				 .split = (second & 4) != 0,
 				 .lane_count = counts[second & 3],
+				 .places = &layouts[second >> 6 | (first >> 7) << 2],
 				 .slots_bits = slots_bits < 6 ? slots_bits : 5,
 				 .cts_psn = first >> 4 == 0 ? 0xfffff0 : 0,
 				 .numbers.since = (second & 32) != 0 ? 1 : 0 };
+	share_out(world, world->lane_count);
 	open_way(&world->straight, 0);
 	open_way(&world->general, 16); /* whose queue pairs are kept never goes straight */
 	world->by_lid = (second & 24) == 16;
