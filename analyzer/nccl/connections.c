@@ -22,7 +22,7 @@ static int reserve_straights(struct ft_nccl_connections *connections)
 	const struct ft_nccl_config *config = &connections->config;
 	size_t bytes = HINTS_BYTES + config->connections * sizeof *connections->straights;
 
-	if (!ft_nccl_may_go_straight(config) || bytes > UINT32_MAX)
+	if (!ft_nccl_may_go_straight(config) || config->connections > FT_NCCL_HINT_CONNECTIONS)
 		return 0;
 	if (ft_growth_reserve(&connections->straight_memory,
 			      (bytes + FT_HUGE_PAGE - 1) & ~(FT_HUGE_PAGE - 1)) != 0)

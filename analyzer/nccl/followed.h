@@ -38,6 +38,7 @@
  *     unlisted.c     likewise, how many messages        run.c        the way of nearly every packet
  *     straight.c     the same of audits                 straight_turn.c, straight_back.c  onto it and back
  *     straight_lanes.c  likewise over several queue pairs   straight_lanes_turn.c  onto it and back
+ *     rota.c         .. of which each brings whole messages   rota_turn.c  onto it and back
  *     msn.c          which message, by ACKs
  *     bind.c         whose data is whose                pairing.c, unpaired.c  whose answers
  *     bind_all.c     likewise, as a connection begins   lock_lone.c  from one clear-to-send and its answer
@@ -166,13 +167,19 @@ struct ft_nccl_waiting {
 
 /* Where packets of a number went last. */
 struct ft_nccl_hint {
-	uint64_t sure;   /* if it is still this, they go there again: glance.c */
-	uintptr_t ahead; /* as ft_nccl_straight_take() had it last */
-	uint32_t at;     /* bytes: where the connection's part of `straights` begins */
-	struct ft_nccl_straight_needs needs;
-	uint8_t place; /* below FT_NCCL_STRAIGHT_PLACES */
-} __attribute__((aligned(32)));
-static_assert(sizeof(struct ft_nccl_hint) == 32, "none is in two cache lines");
+	uint64_t sure; /* if it is still this, they go there again: glance.c */
+	int32_t ahead; /* as ft_nccl_straight_take() had it last: from `straights` on, in FT_NCCL_HINT_UNITs */
+	uint32_t at : 26;  /* connection */
+	uint32_t kind : 2; /* enum ft_nccl_straight_kind */
+	uint32_t place : 4;
+};
+static_assert(sizeof(struct ft_nccl_hint) == 16 && FT_NCCL_STRAIGHT_PLACES <= 1 << 4,
+	      "four in a cache line");
+
+enum {
+	FT_NCCL_HINT_CONNECTIONS = 1 << 26,
+	FT_NCCL_HINT_UNIT = 32, /* bytes */
+};
 
 struct ft_nccl_connections {
 	struct ft_pool *pool; /* of each one's own memory */
@@ -205,9 +212,6 @@ struct ft_nccl_connections {
 	struct ft_nccl_kept kept;              /* of the last call */
 	struct ft_nccl_part *kept_parts;
 };
-
-/* Clear-to-sends of a connection that wait for their data at a time, at most. */
-enum { FT_NCCL_ASKED_AHEAD = 8 };
 
 /* A packet on its way through a followed connection. */
 struct ft_nccl_moment {

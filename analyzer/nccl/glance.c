@@ -1,9 +1,10 @@
 #include "followed.h"
+#include "rota.h"
 
 static inline struct ft_nccl_straight *straight_of(const struct ft_nccl_way *way,
 						   const struct ft_nccl_hint *hint)
 {
-	return (struct ft_nccl_straight *)((uint8_t *)way->straights + hint->at);
+	return &way->straights[hint->at];
 }
 
 struct ft_nccl_way ft_nccl_connections_way(struct ft_nccl_connections *connections)
@@ -16,7 +17,9 @@ void ft_nccl_prefetch(const struct ft_nccl_way *way, uint32_t number)
 	const struct ft_nccl_hint *hint = &way->hints[number % FT_NCCL_HINTS];
 
 	if (way->straights != NULL)
-		ft_nccl_straight_prefetch(straight_of(way, hint), hint->needs, hint->ahead);
+		ft_nccl_straight_prefetch(straight_of(way, hint), hint->kind, hint->place,
+					  (uintptr_t)way->straights +
+						  (uintptr_t)hint->ahead * FT_NCCL_HINT_UNIT);
 }
 
 void ft_nccl_prefetch_early(const struct ft_nccl_way *way, uint32_t number)
@@ -39,9 +42,8 @@ static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connec
 	place = ft_nccl_straight_place(end->lane, end->role);
 	if (!straight->is_on || !ft_nccl_straight_has(straight, place, key))
 		return NULL;
-	hint->at = (uint32_t)(end->connection * sizeof *straight);
-	hint->place = (uint8_t)place;
-	hint->needs = ft_nccl_straight_needs(straight, place);
+	hint->at = end->connection % FT_NCCL_HINT_CONNECTIONS;
+	hint->place = place % FT_NCCL_STRAIGHT_PLACES;
 	return straight;
 }
 
@@ -58,10 +60,9 @@ static const struct ft_flow_key *as_ends_have_it(const struct ft_flow_key *key,
 }
 
 /* Stays the same as long as the number stands for one half-connection, and the connection goes straight. */
-static inline uint64_t sure_of(const struct ft_nccl_straight *straight, uint32_t number,
-			       uint32_t since)
+static inline uint64_t sure_of(uint32_t turns, const struct ft_nccl_glimpse *glimpse)
 {
-	return (uint64_t)number << 32 | (straight->turns + since);
+	return (uint64_t)glimpse->number << 32 | (turns + glimpse->since);
 }
 
 /* Its place is where the last packet of its number went, though that was not sure; or it is looked up. */
@@ -82,8 +83,9 @@ static struct ft_nccl_straight *find(const struct ft_nccl_way *way,
 			   : look_up(way->connections, key, observed->vlan, hint);
 	if (straight == NULL || observed->frame >> 32 != straight->frames)
 		return NULL;
+	hint->kind = ft_nccl_straight_kind(straight, hint->place) % 4u;
 	if (glimpse->since != 0)
-		hint->sure = sure_of(straight, glimpse->number, glimpse->since);
+		hint->sure = sure_of(straight->turns, glimpse);
 	return straight;
 }
 
@@ -93,25 +95,40 @@ static inline struct ft_nccl_hint *hint_of(const struct ft_nccl_way *way,
 	return &way->hints[glimpse->number % FT_NCCL_HINTS];
 }
 
-static inline bool take(struct ft_nccl_straight *straight, struct ft_nccl_hint *hint,
-			const struct ft_nccl_glimpse *glimpse)
+/* Taken, if this is not 0: and where the next message is likely to be, if that is near enough. */
+static inline bool look_ahead(const struct ft_nccl_way *way, struct ft_nccl_hint *hint,
+			      uintptr_t ahead)
 {
-	uintptr_t ahead = ft_nccl_straight_take(straight, hint->place, glimpse);
+	intptr_t units = ((intptr_t)ahead - (intptr_t)way->straights) / FT_NCCL_HINT_UNIT;
 
 	if (ahead == 0)
 		return false;
-	hint->ahead = ahead;
+	hint->ahead = (int32_t)units == units ? (int32_t)units : 0;
 	return true;
 }
 
 bool ft_nccl_glance(const struct ft_nccl_way *way, const struct ft_nccl_glimpse *glimpse)
 {
 	struct ft_nccl_straight *straight;
+	struct ft_nccl_hint *hint;
 
 	if (way->straights == NULL)
 		return false;
-	straight = find(way, glimpse, hint_of(way, glimpse));
-	return straight != NULL && take(straight, hint_of(way, glimpse), glimpse);
+	hint = hint_of(way, glimpse);
+	straight = find(way, glimpse, hint);
+	return straight != NULL &&
+	       look_ahead(way, hint, ft_nccl_straight_take(straight, hint->place, glimpse));
+}
+
+/* Data of a rota asks for the line of its lane alone. */
+static inline bool take_of_rota(const struct ft_nccl_way *way, struct ft_nccl_hint *hint,
+				struct ft_nccl_straight *straight,
+				const struct ft_nccl_glimpse *glimpse)
+{
+	struct ft_nccl_straight_lane *lane = &straight->lanes[ft_nccl_straight_lane(hint->place)];
+
+	return hint->sure == sure_of(lane->turns, glimpse) &&
+	       look_ahead(way, hint, ft_nccl_rota_take_data(straight, lane, glimpse));
 }
 
 /* All that leads to what a packet's operation does is in here: calls on the way took a tenth of its instructions. */
@@ -121,6 +138,8 @@ __attribute__((flatten)) bool ft_nccl_glance_again(const struct ft_nccl_way *way
 	struct ft_nccl_hint *hint = hint_of(way, glimpse);
 	struct ft_nccl_straight *straight = straight_of(way, hint);
 
-	return hint->sure == sure_of(straight, glimpse->number, glimpse->since) &&
-	       take(straight, hint, glimpse);
+	if (hint->kind == FT_NCCL_STRAIGHT_OF_ROTA)
+		return take_of_rota(way, hint, straight, glimpse);
+	return hint->sure == sure_of(straight->turns, glimpse) &&
+	       look_ahead(way, hint, ft_nccl_straight_take(straight, hint->place, glimpse));
 }

@@ -18,6 +18,9 @@ enum {
 	FT_NCCL_TRANSFER_START = 32, /* bytes */
 };
 
+/* Clear-to-sends of a connection that wait for their data at a time, at most. */
+enum { FT_NCCL_ASKED_AHEAD = 8 };
+
 /* A write, as its first packet had it. */
 struct ft_nccl_begun {
 	uint64_t va, frame, ts_ns; /* frame 0: none */

@@ -6,6 +6,8 @@
 #include <decode/brief.h>
 #include <decode/little_endian.h>
 
+#include "rota.h"
+
 enum { ADDR_BYTES = 8, PAYLOAD_MOST = 4096 };
 
 static struct ft_nccl_straight_message *message_at(const struct ft_nccl_straight *straight,
@@ -96,11 +98,7 @@ static bool take_cts(struct ft_nccl_straight *straight, const struct ft_nccl_gli
 	entry = ft_nccl_straight_entry(straight, glimpse);
 	if (entry == NULL || !ft_nccl_straight_is_like(straight, entry))
 		return false;
-	straight->newest++;
-	straight->cts_psn = ft_psn_add(straight->cts_psn, 1);
-	straight->cts_left--;
-	straight->packets++;
-	ft_nccl_straight_count_up(straight, straight->newest);
+	ft_nccl_straight_count_cts(straight);
 	*message_at(straight, straight->newest) = (struct ft_nccl_straight_message){
 		.va = ft_le64(entry),
 		.cts_frame = (uint32_t)glimpse->observed->frame,
@@ -229,33 +227,22 @@ static bool take_only(struct ft_nccl_straight *straight, const struct ft_nccl_gl
 
 /* --- any --- */
 
-enum {
-	LINE_OF_CTS = offsetof(struct ft_nccl_straight, cts_va) / FT_NCCL_STRAIGHT_LINE,
-	LINE_OF_ENTRY = offsetof(struct ft_nccl_straight, entry) / FT_NCCL_STRAIGHT_LINE,
-	LINE_OF_ASKED = offsetof(struct ft_nccl_straight, asked) / FT_NCCL_STRAIGHT_LINE,
-	LINE_OF_LANES = offsetof(struct ft_nccl_straight, lanes) / FT_NCCL_STRAIGHT_LINE,
-};
-static_assert(LINE_OF_ENTRY == LINE_OF_CTS + 1 && LINE_OF_ASKED == LINE_OF_CTS + 2,
-	      "FT_NCCL_STRAIGHT_LINES, fetched together");
+static_assert(offsetof(struct ft_nccl_straight, entry) ==
+		      offsetof(struct ft_nccl_straight, cts_va) + FT_NCCL_STRAIGHT_LINE,
+	      "fetched together");
 
 /* Clear-to-sends go over the first lane. */
-struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straight *straight,
-						     uint32_t place)
+enum ft_nccl_straight_kind ft_nccl_straight_kind(const struct ft_nccl_straight *straight,
+						 uint32_t place)
 {
-	bool is_several = straight->stage == FT_NCCL_STRAIGHT_SEVERAL;
-	uint8_t lane = (uint8_t)ft_nccl_straight_lane(place);
-	size_t bytes = is_several ? ft_nccl_straight_whole_bytes(straight)
-				  : sizeof(struct ft_nccl_straight_message);
-
 	if (place == ft_nccl_straight_place(0, FT_NCCL_AT_SENDER))
-		return (struct ft_nccl_straight_needs){
-			.from = LINE_OF_CTS * FT_NCCL_STRAIGHT_LINE,
-			.apart = FT_NCCL_STRAIGHT_LINE,
-			.step = (uint16_t)bytes,
-		};
-	return (struct ft_nccl_straight_needs){
-		.from = is_several ? (uint16_t)((LINE_OF_LANES + lane) * FT_NCCL_STRAIGHT_LINE) : 0,
-	};
+		return FT_NCCL_STRAIGHT_CTS;
+	if (straight->stage < FT_NCCL_STRAIGHT_SEVERAL)
+		return FT_NCCL_STRAIGHT_DATA;
+	return straight->stage == FT_NCCL_STRAIGHT_ROTA &&
+			       ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER
+		       ? FT_NCCL_STRAIGHT_OF_ROTA
+		       : FT_NCCL_STRAIGHT_LANE;
 }
 
 /* Two addresses of 16 bytes each: calls would cost more. */
@@ -335,5 +322,7 @@ uintptr_t ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t plac
 
 	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
 		return ft_nccl_straight_take_lane(straight, place, glimpse);
+	if (straight->stage == FT_NCCL_STRAIGHT_ROTA)
+		return ft_nccl_rota_take(straight, place, glimpse);
 	return take(straight, is_data, glimpse) ? ahead_of(straight, is_data) : 0;
 }

@@ -7,7 +7,7 @@
 #include <nccl/follower.h>
 
 #include "ends.h"
-#include "ring.h"
+#include "straight_message.h"
 
 /*
  * The straight way of a connection's packets. Nearly each is just what is expected:
@@ -24,35 +24,9 @@
  *
  * Several queue pairs that take turns, or share the messages, each have a message of their own under way: what is expected
  * is looked up among what was asked for, and a few words for each queue pair, and for what it brought of a message, are
- * remembered: straight_lanes.c.
+ * remembered: straight_lanes.c. If they take turns in an order that is known, each has a line of its own that tells all which
+ * data is asked: rota.c.
  */
-
-/* A message that was asked for, and may have come. */
-struct ft_nccl_straight_message {
-	uint64_t va; /* asked for, and written to */
-	uint64_t first_ts_ns;
-	uint32_t cts_frame, first_frame; /* lower halves of their numbers */
-	uint32_t written;                /* bytes */
-	uint32_t from;                   /* PSN of its first packet; with FT_NCCL_STRAIGHT_BARE */
-};
-static_assert(sizeof(struct ft_nccl_straight_message) == 32, "two in a cache line");
-
-/* Its immediate came in an empty write. */
-#define FT_NCCL_STRAIGHT_BARE (UINT32_C(1) << 24)
-
-/* Of message `next` - 1, or a lane's last: over; its write is under way; written, but for the immediate. */
-enum ft_nccl_straight_stage {
-	FT_NCCL_STRAIGHT_IDLE,
-	FT_NCCL_STRAIGHT_WRITING,
-	FT_NCCL_STRAIGHT_WRITTEN,
-	FT_NCCL_STRAIGHT_SEVERAL, /* of a connection: each lane has its own */
-};
-
-enum {
-	FT_NCCL_STRAIGHT_LINE = 64, /* bytes: a cache line, and the longest entry */
-	FT_NCCL_STRAIGHT_LEAST = FT_NCCL_RING_LEAST, /* messages that there always is room for */
-	FT_NCCL_STRAIGHT_LANES = 8,                  /* of a connection, at most */
-};
 
 /* One end of one lane, as a number below FT_NCCL_STRAIGHT_PLACES. */
 enum { FT_NCCL_STRAIGHT_PLACES = 2 * FT_NCCL_STRAIGHT_LANES };
@@ -71,57 +45,6 @@ static inline uint32_t ft_nccl_straight_role(uint32_t place)
 {
 	return place % 2;
 }
-
-/* What one of several lanes brought of a message. */
-struct ft_nccl_straight_part {
-	uint64_t va;
-	uint64_t ts_ns;
-	uint32_t frame;  /* of its first packet, lower half */
-	uint32_t length; /* bytes */
-	uint32_t from;   /* PSN of its first packet */
-	uint32_t imm_frame;
-};
-
-/*
- * A message that was asked for, and may have come over several lanes. Its parts follow: of those that share it each has one;
- * where lanes take turns there is one. Lanes are bits.
- */
-struct ft_nccl_straight_whole {
-	uint64_t va;      /* asked for */
-	uint64_t written; /* bytes, all parts */
-	uint32_t cts_frame;
-	uint32_t immdt;  /* of all parts that ended */
-	uint8_t used;    /* brought some of it, or all */
-	uint8_t ended;   /* .. with the immediate */
-	uint8_t waiting; /* not 0: it is not over, and its place is not free */
-	/* of these, since it went straight: */
-	uint8_t begun;         /* began it */
-	uint8_t last;          /* brought the last packet of the write */
-	uint8_t bare;          /* brought the immediate in an empty write */
-	uint8_t ended_of_late; /* are in `ended` */
-};
-static_assert(sizeof(struct ft_nccl_straight_part) == 32 &&
-		      sizeof(struct ft_nccl_straight_whole) == 32,
-	      "a message that one lane brings is in one cache line");
-
-/* One of several lanes. */
-struct ft_nccl_straight_lane {
-	_Alignas(FT_NCCL_STRAIGHT_LINE) uint32_t psn; /* of the next packet of data that is shown */
-	uint32_t acked; /* newest of these PSNs; FT_NCCL_NONE: none here */
-	uint64_t at;    /* its last message .. */
-	uint64_t first; /* .. and the first that may be next */
-	/* the one under way, or that comes next if lanes take turns */
-	struct ft_nccl_straight_whole *likely;
-	uint64_t bytes;       /* since it went straight: written .. */
-	uint32_t begun;       /* .. messages .. */
-	uint32_t in_a_row;    /* .. of these, next to the one before .. */
-	uint32_t by_length;   /* .. and whose immediate was their length */
-	uint32_t begun_frame; /* of `at`, if it began of late */
-	uint8_t stage;        /* enum ft_nccl_straight_stage */
-	uint8_t index;        /* of it among the connection's */
-	uint8_t bit;          /* 1 << index */
-};
-static_assert(sizeof(struct ft_nccl_straight_lane) == FT_NCCL_STRAIGHT_LINE, "one cache line");
 
 struct ft_nccl_connections;
 struct ft_nccl_followed;
@@ -193,6 +116,7 @@ struct ft_nccl_straight {
 	uint64_t entry_k;
 	void *many;                                /* NULL, or room for messages */
 	struct ft_nccl_straight_whole *next_whole; /* several lanes: of message `newest` + 1 */
+	uint32_t va_upper;                         /* rota: half, of what is asked for */
 
 	_Alignas(FT_NCCL_STRAIGHT_LINE)
 		uint8_t entry[FT_NCCL_STRAIGHT_LINE]; /* but for its address */
@@ -201,8 +125,9 @@ struct ft_nccl_straight {
 
 	union {
 		struct ft_nccl_straight_message few[FT_NCCL_STRAIGHT_LEAST];
-		struct ft_nccl_straight_lane lanes[FT_NCCL_STRAIGHT_LANES];
+		struct ft_nccl_rota_message rota[FT_NCCL_STRAIGHT_LEAST]; /* ft_nccl_rota_place() */
 	};
+	struct ft_nccl_straight_lane lanes[FT_NCCL_STRAIGHT_LANES];
 	/* of each lane, by enum ft_nccl_role: ft_nccl_straight_name() */
 	uint32_t qpns[FT_NCCL_STRAIGHT_LANES][2];
 };
@@ -237,7 +162,7 @@ static inline size_t ft_nccl_straight_whole_bytes(const struct ft_nccl_straight 
 	       straight->parts * sizeof(struct ft_nccl_straight_part);
 }
 
-/* Several lanes: message k; and the part that a lane has of it. */
+/* Several lanes: message k, and its parts; and that which a lane has of it. */
 static inline struct ft_nccl_straight_whole *ft_nccl_straight_whole(
 	const struct ft_nccl_straight *straight, uint64_t k)
 {
@@ -245,6 +170,12 @@ static inline struct ft_nccl_straight_whole *ft_nccl_straight_whole(
 
 	return (struct ft_nccl_straight_whole *)(straight->wholes +
 						 place * ft_nccl_straight_whole_bytes(straight));
+}
+
+static inline const struct ft_nccl_straight_part *ft_nccl_straight_parts(
+	const struct ft_nccl_straight_whole *whole)
+{
+	return (const struct ft_nccl_straight_part *)(whole + 1);
 }
 
 static inline struct ft_nccl_straight_part *ft_nccl_straight_part(
@@ -290,6 +221,22 @@ static inline void ft_nccl_straight_count_up(struct ft_nccl_straight *straight, 
 		;
 }
 
+/* One that is as expected was taken in. */
+static inline void ft_nccl_straight_count_cts(struct ft_nccl_straight *straight)
+{
+	straight->newest++;
+	straight->cts_psn = ft_psn_add(straight->cts_psn, 1);
+	straight->cts_left--;
+	straight->packets++;
+	ft_nccl_straight_count_up(straight, straight->newest);
+}
+
+/* Several lanes. What was asked for long since, with as many messages behind it as may wait, may be over. */
+static inline bool ft_nccl_straight_is_recent(const struct ft_nccl_straight *straight, uint64_t k)
+{
+	return straight->newest - k < FT_NCCL_ASKED_AHEAD || straight->numbered;
+}
+
 /* A clear-to-send of one entry was taken in, for message k: the next is to be like it. */
 void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 			   uint64_t k);
@@ -297,35 +244,38 @@ void ft_nccl_straight_note(struct ft_nccl_followed *followed, const struct ft_nc
 /* Go straight from here on, if it is known what comes next. */
 void ft_nccl_straight_enter(struct ft_nccl_followed *followed);
 
+/* What packets to a place of it ask for of memory, besides their message: ft_nccl_straight_prefetch(). */
+enum ft_nccl_straight_kind {
+	FT_NCCL_STRAIGHT_DATA, /* or what answers it: the connection's first line */
+	FT_NCCL_STRAIGHT_CTS, /* that, and those of clear-to-sends; and the message behind theirs */
+	FT_NCCL_STRAIGHT_LANE,    /* that, and the lane's */
+	FT_NCCL_STRAIGHT_OF_ROTA, /* the lane's */
+};
+enum ft_nccl_straight_kind ft_nccl_straight_kind(const struct ft_nccl_straight *straight,
+						 uint32_t place);
+
+enum { FT_NCCL_STRAIGHT_ROW = 4 /* clear-to-sends, of which several come one behind the other */ };
+
 /*
- * What packets to a place ask for of memory, besides the first cache line of a connection: so many of its lines, from one on
- * and apart by so much (0: it is one); and from the message that is likely to come next to the one behind it, if those come
- * several in a row.
+ * Fetch it. `ahead`: where the message is, or was. There is no branch on the kind, as that is as good as random. Compilers take
+ * a function that only fetches for one that does nothing, and leave out calls to it: it is in line wherever it is used.
  */
-enum {
-	FT_NCCL_STRAIGHT_LINES = 3,
-	FT_NCCL_STRAIGHT_ROW = 4, /* clear-to-sends */
-};
-
-/* Bytes. */
-struct ft_nccl_straight_needs {
-	uint16_t from, apart;
-	uint16_t step; /* 0: one message */
-};
-struct ft_nccl_straight_needs ft_nccl_straight_needs(const struct ft_nccl_straight *straight,
-						     uint32_t place);
-
-/* Fetch it. `ahead`: where the message is, or was. */
-static inline void ft_nccl_straight_prefetch(const struct ft_nccl_straight *straight,
-					     struct ft_nccl_straight_needs needs, uintptr_t ahead)
+__attribute__((always_inline)) static inline void ft_nccl_straight_prefetch(
+	const struct ft_nccl_straight *straight, enum ft_nccl_straight_kind kind, uint32_t place,
+	uintptr_t ahead)
 {
-	const uint8_t *lines = (const uint8_t *)straight + needs.from;
+	const uint8_t *first = (const uint8_t *)straight;
+	const bool has_lane = kind >= FT_NCCL_STRAIGHT_LANE, is_cts = kind == FT_NCCL_STRAIGHT_CTS;
+	size_t lane = offsetof(struct ft_nccl_straight, lanes) +
+		      ft_nccl_straight_lane(place) * sizeof *straight->lanes;
+	size_t more = has_lane ? lane : is_cts ? offsetof(struct ft_nccl_straight, cts_va) : 0;
 
-	__builtin_prefetch(straight, 1);
-	for (size_t i = 0; i < FT_NCCL_STRAIGHT_LINES; i++)
-		__builtin_prefetch(lines + i * needs.apart, 1);
+	__builtin_prefetch(first + (kind == FT_NCCL_STRAIGHT_OF_ROTA ? lane : 0), 1);
+	__builtin_prefetch(first + more, 1);
+	__builtin_prefetch(first + more + (is_cts ? FT_NCCL_STRAIGHT_LINE : 0), 1);
 	for (size_t i = 0; i < FT_NCCL_STRAIGHT_ROW; i++)
-		__builtin_prefetch((const void *)(ahead + i * needs.step), 1);
+		__builtin_prefetch((const void *)(ahead + (is_cts ? i * FT_NCCL_STRAIGHT_LINE : 0)),
+				   1);
 }
 
 /* The packet goes to this place of it, and comes from the other end. */
@@ -339,6 +289,9 @@ bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t plac
 uintptr_t ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t place,
 				const struct ft_nccl_glimpse *glimpse);
 
+/* What was not seen yet is not to be acknowledged, and NAKs tell more. */
+bool ft_nccl_straight_acknowledges(const struct ft_observed *observed, uint32_t next);
+
 /* straight_lanes.c: the same of several lanes. */
 uintptr_t ft_nccl_straight_take_lane(struct ft_nccl_straight *straight, uint32_t place,
 				     const struct ft_nccl_glimpse *glimpse);
@@ -348,6 +301,11 @@ uintptr_t ft_nccl_straight_take_lane(struct ft_nccl_straight *straight, uint32_t
  * what its messages are. What is asked for next, and all else that is alike, is known on the way there; room for messages is
  * made here.
  */
+bool ft_nccl_straight_take_over_message(const struct ft_nccl_straight *straight,
+					const struct ft_nccl_transfer *transfer,
+					struct ft_nccl_straight_whole *whole);
+bool ft_nccl_straight_keeps_place(const struct ft_nccl_followed *followed,
+				  const struct ft_nccl_transfer *transfer);
 bool ft_nccl_straight_may_have_lanes(const struct ft_nccl_followed *followed);
 bool ft_nccl_straight_take_over_lanes(struct ft_nccl_followed *followed);
 void ft_nccl_straight_tell_lanes(struct ft_nccl_followed *followed);

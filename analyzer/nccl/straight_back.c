@@ -209,7 +209,7 @@ void ft_nccl_straight_leave(struct ft_nccl_followed *followed)
 		return;
 	straight->is_on = false;
 	straight->turns++;
-	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
+	if (straight->stage >= FT_NCCL_STRAIGHT_SEVERAL)
 		ft_nccl_straight_tell_lanes(followed);
 	else
 		tell_alone(followed);

@@ -24,17 +24,11 @@ static inline uint32_t asked_for(const struct ft_nccl_straight *straight, uint64
 	return straight->asked[k % FT_NCCL_STRAIGHT_LEAST];
 }
 
-/* What was asked for long since, with as many messages behind it as may wait, may be over. */
-static inline bool is_recent(const struct ft_nccl_straight *straight, uint64_t k)
-{
-	return straight->newest - k < FT_NCCL_ASKED_AHEAD || straight->numbered;
-}
-
 /* Of a write that fits this message alone. */
 static inline bool is_in_turn(const struct ft_nccl_straight *straight, uint64_t first,
 			      const struct ft_nccl_straight_whole *whole, uint64_t k)
 {
-	return is_recent(straight, k) &&
+	return ft_nccl_straight_is_recent(straight, k) &&
 	       (straight->searched ? !came_whole(straight, whole) : k == first);
 }
 
@@ -69,7 +63,7 @@ __attribute__((noinline)) static struct chosen search(const struct ft_nccl_strai
 		if (found.whole != NULL || (at != first && !straight->searched))
 			return (struct chosen){ NULL, 0 };
 		found = (struct chosen){ whole, at };
-		alone = is_recent(straight, at);
+		alone = ft_nccl_straight_is_recent(straight, at);
 	}
 	return alone ? found : (struct chosen){ NULL, 0 };
 }
@@ -371,19 +365,14 @@ static OF_A_KIND uintptr_t take_cts(struct ft_nccl_straight *straight,
 		.waiting = straight->all,
 	};
 	note_place(straight, k, (uint32_t)va);
-	straight->newest = k;
-	straight->cts_psn = ft_psn_add(straight->cts_psn, 1);
-	straight->cts_left--;
-	straight->packets++;
-	ft_nccl_straight_count_up(straight, k);
+	ft_nccl_straight_count_cts(straight);
 	straight->next_whole = ft_nccl_straight_whole(straight, k + 1);
 	return (uintptr_t)straight->next_whole;
 }
 
 /* --- acknowledgments --- */
 
-/* NAKs tell more. What was not seen yet is not to be acknowledged. */
-static bool acknowledges(const struct ft_observed *observed, uint32_t next)
+bool ft_nccl_straight_acknowledges(const struct ft_observed *observed, uint32_t next)
 {
 	return observed->payload == 0 && observed->syndrome < FT_NCCL_NAKS &&
 	       ft_psn_distance(observed->psn, next) < 0;
@@ -394,7 +383,7 @@ static uintptr_t take_acknowledgment_of_cts(struct ft_nccl_straight *straight,
 					    const struct ft_nccl_straight_lane *lane,
 					    const struct ft_observed *observed)
 {
-	if (lane->index != 0 || !acknowledges(observed, straight->cts_psn))
+	if (lane->index != 0 || !ft_nccl_straight_acknowledges(observed, straight->cts_psn))
 		return 0;
 	straight->acked = observed->psn;
 	return (uintptr_t)lane->likely;
@@ -405,7 +394,7 @@ static OF_A_KIND uintptr_t take_acknowledgment(const struct ft_nccl_straight *st
 					       struct ft_nccl_straight_lane *lane,
 					       const struct ft_observed *observed)
 {
-	if (!acknowledges(observed, lane->psn))
+	if (!ft_nccl_straight_acknowledges(observed, lane->psn))
 		return 0;
 	lane->acked = observed->psn;
 	return lane->index != 0 ? (uintptr_t)lane : (uintptr_t)straight->next_whole;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "immediates.h"
+#include "rota.h"
 #include "split.h"
 #include "turns.h"
 
@@ -73,6 +74,7 @@ static void take_over_lane(struct ft_nccl_followed *followed, uint8_t i)
 	followed->straight->lanes[i] = (struct ft_nccl_straight_lane){
 		.psn = lane->data.next,
 		.acked = FT_NCCL_NONE,
+		.turns = followed->straight->turns,
 		.at = lane->at,
 		.first = followed->straight->searched
 				 ? lane->next
@@ -138,12 +140,11 @@ static bool take_over_parts(const struct ft_nccl_followed *followed,
 	       (transfer->message.first_frame != 0) == (whole->used != 0);
 }
 
-static bool take_over_message(struct ft_nccl_straight *straight,
-			      const struct ft_nccl_transfer *transfer)
+bool ft_nccl_straight_take_over_message(const struct ft_nccl_straight *straight,
+					const struct ft_nccl_transfer *transfer,
+					struct ft_nccl_straight_whole *whole)
 {
 	const struct ft_nccl_followed *followed = straight->followed;
-	uint64_t k = transfer->message.k;
-	struct ft_nccl_straight_whole *whole = ft_nccl_straight_whole(straight, k);
 
 	if (!is_alike(followed, transfer) || !take_over_parts(followed, transfer, whole))
 		return false;
@@ -154,8 +155,13 @@ static bool take_over_message(struct ft_nccl_straight *straight,
 		whole->waiting = (uint8_t)(straight->all & ~whole->ended);
 	else
 		whole->waiting = whole->ended == 0 ? straight->all : 0;
-	straight->asked[k % FT_NCCL_STRAIGHT_LEAST] = (uint32_t)whole->va;
 	return true;
+}
+
+bool ft_nccl_straight_keeps_place(const struct ft_nccl_followed *followed,
+				  const struct ft_nccl_transfer *transfer)
+{
+	return transfer->adrift || ft_nccl_is_waiting(followed, transfer);
 }
 
 /*
@@ -179,11 +185,12 @@ static bool take_over_messages(struct ft_nccl_followed *followed, uint64_t oldes
 		if (!transfer->message.has_k || transfer->message.k > followed->newest)
 			return false;
 		if (transfer->message.k < oldest) {
-			whole->waiting = transfer->adrift || ft_nccl_is_waiting(followed, transfer);
+			whole->waiting = ft_nccl_straight_keeps_place(followed, transfer);
 			continue;
 		}
-		if (!take_over_message(straight, transfer))
+		if (!ft_nccl_straight_take_over_message(straight, transfer, whole))
 			return false;
+		straight->asked[transfer->message.k % FT_NCCL_STRAIGHT_LEAST] = (uint32_t)whole->va;
 		found++;
 	}
 	return found == followed->newest + 1 - oldest;
@@ -199,6 +206,8 @@ bool ft_nccl_straight_take_over_lanes(struct ft_nccl_followed *followed)
 	begin(followed);
 	if (!take_over_lanes(followed, &oldest))
 		return false;
+	if (ft_nccl_rota_take_over(followed, oldest))
+		return true;
 	bytes = followed->ring.slots * ft_nccl_straight_whole_bytes(straight);
 	is_new = bytes > straight->many_bytes;
 	if (ft_nccl_straight_make_room(followed, bytes) != 0)
@@ -244,10 +253,10 @@ static void end_bare(struct ft_nccl_share *share, uint64_t frame)
 
 /* What a lane brought since. `turns`: of it, behind this message if it began since. */
 static void tell_part(struct ft_nccl_followed *followed, struct ft_nccl_transfer *transfer,
-		      struct ft_nccl_straight_whole *whole, uint8_t i, uint32_t *turns)
+		      const struct ft_nccl_straight_whole *whole,
+		      const struct ft_nccl_straight_part *part, uint8_t i, uint32_t *turns)
 {
 	const struct ft_nccl_straight *straight = followed->straight;
-	const struct ft_nccl_straight_part *part = ft_nccl_straight_part(straight, whole, i);
 	struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer) + i;
 	uint64_t imm_frame = ft_nccl_straight_frame(straight, part->imm_frame);
 	uint32_t before = share->packets;
@@ -268,10 +277,11 @@ static void tell_part(struct ft_nccl_followed *followed, struct ft_nccl_transfer
 	transfer->message.packets += share->packets - before;
 }
 
-static void tell_whole(struct ft_nccl_followed *followed, uint64_t k, uint32_t *turns)
+static void tell_whole(struct ft_nccl_followed *followed, uint64_t k,
+		       const struct ft_nccl_straight_whole *whole,
+		       const struct ft_nccl_straight_part *parts, uint32_t *turns)
 {
 	const struct ft_nccl_straight *straight = followed->straight;
-	struct ft_nccl_straight_whole *whole = ft_nccl_straight_whole(straight, k);
 	uint8_t changed = whole->begun | whole->last | whole->bare;
 	struct ft_nccl_transfer *transfer;
 	struct ft_nccl_request *request;
@@ -284,7 +294,8 @@ static void tell_whole(struct ft_nccl_followed *followed, uint64_t k, uint32_t *
 	transfer = ft_nccl_ring_find(&followed->ring, k);
 	for (uint8_t i = 0; i < followed->lane_count; i++)
 		if ((changed & 1u << i) != 0)
-			tell_part(followed, transfer, whole, i, &turns[i]);
+			tell_part(followed, transfer, whole, parts + (straight->parts == 1 ? 0 : i),
+				  i, &turns[i]);
 	request = ft_nccl_ring_requests(&followed->ring, transfer);
 	request->written += whole->written - transfer->written;
 	request->has_written = true;
@@ -294,6 +305,22 @@ static void tell_whole(struct ft_nccl_followed *followed, uint64_t k, uint32_t *
 		return;
 	transfer->immdt = whole->immdt;
 	transfer->message.has_imm = true;
+}
+
+/* Message k, wherever it is remembered. */
+static void tell(struct ft_nccl_followed *followed, uint64_t k, uint32_t *turns)
+{
+	const struct ft_nccl_straight *straight = followed->straight;
+
+	if (straight->stage == FT_NCCL_STRAIGHT_ROTA) {
+		const struct ft_nccl_rota_told told = ft_nccl_rota_tell(straight, k);
+
+		tell_whole(followed, k, &told.whole, &told.part, turns);
+	} else {
+		const struct ft_nccl_straight_whole *whole = ft_nccl_straight_whole(straight, k);
+
+		tell_whole(followed, k, whole, ft_nccl_straight_parts(whole), turns);
+	}
 }
 
 static void tell_lane(struct ft_nccl_followed *followed, uint8_t i)
@@ -328,12 +355,14 @@ void ft_nccl_straight_tell_lanes(struct ft_nccl_followed *followed)
 	uint64_t oldest = straight->newest > straight->mask ? straight->newest - straight->mask : 0;
 	uint32_t turns[FT_NCCL_STRAIGHT_LANES] = { 0 };
 
+	if (straight->stage == FT_NCCL_STRAIGHT_ROTA)
+		ft_nccl_rota_end(followed);
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		tell_lane(followed, i);
 		turns[i] = followed->lanes[i].turns;
 	}
 	for (uint64_t k = straight->newest + 1; k-- > oldest;)
-		tell_whole(followed, k, turns);
+		tell(followed, k, turns);
 	followed->model.messages += straight->begun;
 }
 
@@ -341,7 +370,7 @@ uint32_t ft_nccl_straight_next(const struct ft_nccl_followed *followed, uint8_t 
 {
 	const struct ft_nccl_straight *straight = followed->straight;
 
-	return straight != NULL && straight->is_on && straight->stage == FT_NCCL_STRAIGHT_SEVERAL
+	return straight != NULL && straight->is_on && straight->stage >= FT_NCCL_STRAIGHT_SEVERAL
 		       ? straight->lanes[lane].psn
 		       : followed->lanes[lane].data.next;
 }

@@ -2,8 +2,8 @@
 
 /* The straight way of audits over two queue pairs. */
 
-/* Message k over one of two queue pairs that take turns. */
-static void pass_in_turn(struct follow *follow, uint64_t k, uint32_t psns[2])
+/* Message k over this one of two queue pairs. */
+static void pass_over(struct follow *follow, uint64_t k, uint32_t lane, uint32_t psns[2])
 {
 	uint32_t count = packets_in(LONG);
 
@@ -11,10 +11,16 @@ static void pass_in_turn(struct follow *follow, uint64_t k, uint32_t psns[2])
 	for (uint32_t at = 0; at < count; at++) {
 		struct packet packet = data_of(follow, k, LONG, at);
 
-		packet.qpn += 2 * (uint32_t)(k % 2);
-		packet.psn = psns[k % 2]++;
+		packet.qpn += 2 * lane;
+		packet.psn = psns[lane]++;
 		pass(follow, &packet);
 	}
+}
+
+/* If they take turns. */
+static void pass_in_turn(struct follow *follow, uint64_t k, uint32_t psns[2])
+{
+	pass_over(follow, k, k % 2, psns);
 }
 
 /* Nobody has told how many slots there are: the first one comes again where it must. */
@@ -87,11 +93,38 @@ static void the_answers_to_a_queue_pair_that_is_learnt_go_straight(void **state)
 	follow_stop(follow);
 }
 
+/* One rests, and goes on with the message that has the place in memory of the one that was its turn. */
+static void a_queue_pair_that_rests_goes_on_with_another_message(void **state)
+{
+	enum { KNOWN_OF_TWO = 26, LAP = 16 };
+	struct follow *follow = audit_start();
+	uint32_t psns[2] = { 0 };
+	uint64_t k;
+
+	(void)state;
+	for (k = 0; k < KNOWN_OF_TWO; k++)
+		pass_in_turn(follow, k, psns);
+	assert_true(is_straight(follow));
+	assert_int_equal(only_one(follow)->straight->stage, FT_NCCL_STRAIGHT_ROTA);
+	for (; k < KNOWN_OF_TWO + LAP + 1; k++)
+		pass_over(follow, k, 0, psns);
+	assert_true(is_straight(follow));
+	pass_over(follow, k, 1, psns);
+	ft_nccl_straight_leave(follow->connections->all[0]);
+	assert_int_equal(only_one(follow)->lanes[1].at, k);
+	assert_int_equal(only_one(follow)->lanes[0].at, k - 1);
+	follow_keep(follow);
+	assert_int_equal(only_one(follow)->model.messages, k + 1);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(queue_pairs_that_take_turns_go_straight_through_the_first_slot),
 		cmocka_unit_test(the_answers_to_a_queue_pair_that_is_learnt_go_straight),
+		cmocka_unit_test(a_queue_pair_that_rests_goes_on_with_another_message),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
