@@ -5,14 +5,13 @@
 #include <string.h>
 
 #include <flow/hash.h>
-#include <flow/reserve.h>
 
 #include "grid.h"
 
-enum { BUCKET = 4, WORD_BITS = 64, LOOKS = 8 };
+enum { WORD_BITS = 64, LOOKS = 8, END = FT_NCCL_STRANGERS /* of those without logs: a ring */ };
 static_assert(FT_NCCL_STRANGERS < UINT16_MAX, "a place plus 1 has 16 bits");
+static_assert(FT_NCCL_STRANGER_LOGS < FT_NCCL_STRANGERS, "of all that are met, some have no log");
 static_assert(FT_NCCL_STRANGERS % (WORD_BITS * WORD_BITS) == 0, "words of bits are full");
-static_assert(WORD_BITS % BUCKET == 0, "a bucket is in one word");
 
 struct key {
 	uint8_t dst[16];
@@ -36,26 +35,20 @@ void ft_nccl_strangers_free(struct ft_nccl_stranger_table *table)
 	table->strangers = NULL;
 }
 
-/* The first place of its bucket. */
-static uint32_t bucket_of(const struct ft_nccl_stranger_table *table,
-			  const struct ft_nccl_seen *seen)
+/* Where its chain begins, of all that have its hash. */
+static uint16_t *home_of(struct ft_nccl_stranger_table *table, const uint8_t dst[16], uint32_t qpn,
+			 uint32_t vni)
 {
-	struct key key = { .qpn = seen->dest_qp, .vni = seen->ends.vni };
+	struct key key = { .qpn = qpn, .vni = vni };
 
-	memcpy(key.dst, seen->ends.dst, sizeof key.dst);
-	return (ft_hash(&key, sizeof key, table->seed) & (FT_NCCL_STRANGERS / BUCKET - 1)) * BUCKET;
-}
-
-/* Places of the bucket that somebody is or was in: bits from the first on. */
-static unsigned met_in(const struct ft_nccl_stranger_table *table, uint32_t bucket)
-{
-	return table->met[bucket / WORD_BITS] >> bucket % WORD_BITS & ((1u << BUCKET) - 1);
+	memcpy(key.dst, dst, sizeof key.dst);
+	return &table->homes[ft_hash(&key, sizeof key, table->seed) % FT_NCCL_STRANGERS];
 }
 
 static bool is_it(const struct ft_nccl_stranger *stranger, const struct ft_nccl_seen *seen)
 {
-	return stranger->used && stranger->qpn == seen->dest_qp &&
-	       stranger->vni == seen->ends.vni && stranger->by_lid == (seen->ends.by_lid != 0) &&
+	return stranger->qpn == seen->dest_qp && stranger->vni == seen->ends.vni &&
+	       stranger->by_lid == (seen->ends.by_lid != 0) &&
 	       memcmp(stranger->dst, seen->ends.dst, sizeof stranger->dst) == 0 &&
 	       memcmp(stranger->src, seen->ends.src, sizeof stranger->src) == 0;
 }
@@ -73,10 +66,35 @@ static struct ft_nccl_stranger *at_place(const struct ft_nccl_stranger_table *ta
 	return place != 0 ? &table->strangers[place - 1] : NULL;
 }
 
+static uint16_t number_of(const struct ft_nccl_stranger_table *table,
+			  const struct ft_nccl_stranger *stranger)
+{
+	return (uint16_t)(stranger - table->strangers);
+}
+
+/* Of those without logs. */
+static void leave_order(struct ft_nccl_stranger_table *table, uint16_t number)
+{
+	const struct ft_nccl_stranger_turn turn = table->order[number];
+
+	table->order[turn.older].newer = turn.newer;
+	table->order[turn.newer].older = turn.older;
+}
+
+/* As the one that was silent for the shortest time, or for the longest. */
+static void enter_order(struct ft_nccl_stranger_table *table, uint16_t number, bool was_silent)
+{
+	const uint16_t older = was_silent ? END : table->order[END].older;
+	const uint16_t newer = table->order[older].newer;
+
+	table->order[number] = (struct ft_nccl_stranger_turn){ older, newer };
+	table->order[older].newer = table->order[newer].older = number;
+}
+
 static void link_in(struct ft_nccl_stranger_table *table, struct ft_nccl_stranger *stranger)
 {
 	const uint16_t chain = chain_of(table, stranger);
-	const uint16_t place = (uint16_t)(stranger - table->strangers + 1);
+	const uint16_t place = (uint16_t)(number_of(table, stranger) + 1);
 	struct ft_nccl_stranger *next = at_place(table, table->first[chain]);
 
 	stranger->before = 0;
@@ -116,7 +134,8 @@ static void mark(struct ft_nccl_stranger_table *table, const struct ft_nccl_stra
 		table->some[word / WORD_BITS] &= ~bit;
 }
 
-static void give_back(struct ft_nccl_stranger_table *table, struct ft_nccl_stranger *stranger)
+static void give_back(struct ft_nccl_stranger_table *table, struct ft_nccl_stranger *stranger,
+		      bool was_silent)
 {
 	if (stranger->log == NULL)
 		return;
@@ -125,14 +144,61 @@ static void give_back(struct ft_nccl_stranger_table *table, struct ft_nccl_stran
 	stranger->log = NULL;
 	mark(table, stranger, false);
 	link_out(table, stranger);
+	enter_order(table, number_of(table, stranger), was_silent);
 }
 
-static struct ft_nccl_stranger *meet(struct ft_nccl_stranger_table *table,
-				     struct ft_nccl_stranger *stranger,
+static bool make(struct ft_nccl_stranger_table *table)
+{
+	table->strangers = calloc(FT_NCCL_STRANGERS, sizeof *table->strangers);
+	table->order[END] = (struct ft_nccl_stranger_turn){ END, END };
+	return table->strangers != NULL;
+}
+
+static struct ft_nccl_stranger *find(const struct ft_nccl_stranger_table *table, uint16_t home,
 				     const struct ft_nccl_seen *seen)
 {
-	give_back(table, stranger);
-	table->used += stranger->used ? 0 : 1;
+	uint16_t place = home;
+
+	while (place != 0 && !is_it(&table->strangers[place - 1], seen))
+		place = table->behind[place - 1];
+	return at_place(table, place);
+}
+
+/* It has no log, and its place is for somebody else. */
+static void drop(struct ft_nccl_stranger_table *table, const struct ft_nccl_stranger *stranger)
+{
+	const uint16_t number = number_of(table, stranger);
+	uint16_t *link = home_of(table, stranger->dst, stranger->qpn, stranger->vni);
+
+	while (*link != number + 1)
+		link = &table->behind[*link - 1];
+	*link = table->behind[number];
+	leave_order(table, number);
+}
+
+/* For somebody new: one that was given back, or that nobody was in yet; else that of who was silent longest without a log. */
+static uint16_t take_place(struct ft_nccl_stranger_table *table)
+{
+	const uint16_t given = table->vacant;
+
+	if (given != 0) {
+		table->vacant = table->behind[given - 1];
+	} else if (table->met == FT_NCCL_STRANGERS) {
+		const uint16_t idlest = table->order[END].newer;
+
+		drop(table, &table->strangers[idlest]);
+		return idlest;
+	}
+	table->used++;
+	return given != 0 ? (uint16_t)(given - 1) : table->met++;
+}
+
+static struct ft_nccl_stranger *meet(struct ft_nccl_stranger_table *table, uint16_t *home,
+				     const struct ft_nccl_seen *seen)
+{
+	const uint16_t number = take_place(table);
+	struct ft_nccl_stranger *stranger = &table->strangers[number];
+
 	*stranger = (struct ft_nccl_stranger){
 		.qpn = seen->dest_qp,
 		.vni = seen->ends.vni,
@@ -141,16 +207,29 @@ static struct ft_nccl_stranger *meet(struct ft_nccl_stranger_table *table,
 	};
 	memcpy(stranger->src, seen->ends.src, sizeof stranger->src);
 	memcpy(stranger->dst, seen->ends.dst, sizeof stranger->dst);
+	table->behind[number] = *home;
+	*home = (uint16_t)(number + 1);
+	enter_order(table, number, false);
 	return stranger;
 }
 
-/* It is used in no order: all pages of it at once. */
-static bool make(struct ft_nccl_stranger_table *table)
+struct ft_nccl_stranger *ft_nccl_stranger_of(struct ft_nccl_stranger_table *table,
+					     const struct ft_nccl_seen *seen)
 {
-	table->strangers = calloc(FT_NCCL_STRANGERS, sizeof *table->strangers);
-	if (table->strangers != NULL)
-		ft_reserve_fill(table->strangers, FT_NCCL_STRANGERS * sizeof *table->strangers);
-	return table->strangers != NULL;
+	struct ft_nccl_stranger *found;
+	uint16_t *home;
+
+	if (table->strangers == NULL && !make(table))
+		return NULL;
+	home = home_of(table, seen->ends.dst, seen->dest_qp, seen->ends.vni);
+	found = find(table, *home, seen);
+	if (found == NULL)
+		return meet(table, home, seen);
+	if (found->log == NULL) {
+		leave_order(table, number_of(table, found));
+		enter_order(table, number_of(table, found), false);
+	}
+	return found;
 }
 
 /* For longer than it takes to hear of all, twice. */
@@ -160,87 +239,17 @@ static bool is_silent(const struct ft_nccl_stranger_table *table,
 	return table->kept - stranger->kept > 2 * table->used;
 }
 
-/* What would be lost with it. */
-static unsigned worth(const struct ft_nccl_stranger_table *table,
-		      const struct ft_nccl_stranger *stranger)
-{
-	if (!stranger->used)
-		return 0;
-	if (stranger->log == NULL || is_silent(table, stranger))
-		return 1;
-	return stranger->asked ? 3 : 2;
-}
-
-/* Before the other one. */
-static bool makes_room(const struct ft_nccl_stranger_table *table,
-		       const struct ft_nccl_stranger *stranger,
-		       const struct ft_nccl_stranger *other)
-{
-	const unsigned mine = worth(table, stranger), others = worth(table, other);
-
-	if (mine != others)
-		return mine < others;
-	return table->moments - stranger->moment > table->moments - other->moment;
-}
-
-/* Whose place in the bucket somebody new gets: before all others one that nobody was in yet. */
-static struct ft_nccl_stranger *place_in(struct ft_nccl_stranger_table *table, uint32_t bucket)
-{
-	struct ft_nccl_stranger *strangers = &table->strangers[bucket], *place = strangers;
-	const unsigned met = met_in(table, bucket);
-
-	if (met != (1u << BUCKET) - 1) {
-		const uint32_t at = bucket + (uint32_t)__builtin_ctz(~met);
-
-		table->met[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
-		return &table->strangers[at];
-	}
-	for (unsigned i = 1; i < BUCKET; i++)
-		if (makes_room(table, &strangers[i], place))
-			place = &strangers[i];
-	return place;
-}
-
-static struct ft_nccl_stranger *find(const struct ft_nccl_stranger_table *table, uint32_t bucket,
-				     const struct ft_nccl_seen *seen)
-{
-	for (unsigned left = met_in(table, bucket); left != 0; left &= left - 1) {
-		struct ft_nccl_stranger *stranger =
-			&table->strangers[bucket + (uint32_t)__builtin_ctz(left)];
-
-		if (is_it(stranger, seen))
-			return stranger;
-	}
-	return NULL;
-}
-
-struct ft_nccl_stranger *ft_nccl_stranger_of(struct ft_nccl_stranger_table *table,
-					     const struct ft_nccl_seen *seen)
-{
-	struct ft_nccl_stranger *found;
-	uint32_t bucket;
-
-	if (table->strangers == NULL && !make(table))
-		return NULL;
-	table->moments++;
-	bucket = bucket_of(table, seen);
-	found = find(table, bucket, seen);
-	if (found == NULL)
-		found = meet(table, place_in(table, bucket), seen);
-	found->moment = table->moments;
-	return found;
-}
-
 /* From who is silent, or has data. Few are looked at for one packet, and the next ones for the next. */
 static void take_away(struct ft_nccl_stranger_table *table, bool for_asked)
 {
 	for (unsigned i = 0; i < LOOKS && table->free == NULL; i++) {
 		struct ft_nccl_stranger *stranger = ft_nccl_stranger_logged(table, &table->hand);
+		const bool was_silent = stranger != NULL && is_silent(table, stranger);
 
 		if (stranger == NULL) {
 			table->hand = 0;
-		} else if (is_silent(table, stranger) || (for_asked && !stranger->asked)) {
-			give_back(table, stranger);
+		} else if (was_silent || (for_asked && !stranger->asked)) {
+			give_back(table, stranger, was_silent);
 			stranger->unlogged = true;
 		}
 	}
@@ -272,6 +281,7 @@ static void begin_log(struct ft_nccl_stranger_table *table, struct ft_nccl_stran
 		return;
 	}
 	stranger->log->restarts = stranger->unlogged ? 1 : 0;
+	leave_order(table, number_of(table, stranger));
 	mark(table, stranger, true);
 	link_in(table, stranger);
 }
@@ -325,14 +335,21 @@ struct ft_nccl_stranger *ft_nccl_stranger_between(const struct ft_nccl_stranger_
 void ft_nccl_stranger_exclude(struct ft_nccl_stranger_table *table,
 			      struct ft_nccl_stranger *stranger)
 {
-	give_back(table, stranger);
+	give_back(table, stranger, false);
 	stranger->excluded = true;
 }
 
 void ft_nccl_stranger_forget(struct ft_nccl_stranger_table *table,
 			     struct ft_nccl_stranger *stranger)
 {
-	give_back(table, stranger);
-	table->used -= stranger->used ? 1 : 0;
+	const uint16_t number = number_of(table, stranger);
+
+	if (!stranger->used)
+		return;
+	give_back(table, stranger, false);
+	drop(table, stranger);
 	stranger->used = false;
+	table->behind[number] = table->vacant;
+	table->vacant = (uint16_t)(number + 1);
+	table->used--;
 }

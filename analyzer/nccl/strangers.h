@@ -9,10 +9,11 @@
 
 /*
  * Queue pairs that packets are sent to and that are nobody's: each may turn out to be an end of a connection. A fixed
- * number is remembered, and of few of them packets. Who has no packets kept makes room before those who have, and of each
- * who was silent longest. A log goes to somebody else once its owner was silent for longer than it takes to hear of all who
- * are remembered, twice, so that many that are idle, of whatever they are, do not keep others from being looked at; and that
- * of data to who may be sent clear-to-sends, which tell of a connection: its data is found without.
+ * number is remembered, and of few of them packets. Of those without packets kept, who was silent longest makes room. A log
+ * goes to somebody else once its owner was silent for longer than it takes to hear of all who are remembered, twice, so that
+ * many that are idle, of whatever they are, do not keep others from being looked at; and that of data to who may be sent
+ * clear-to-sends, which tell of a connection: its data is found without. Who is remembered, and in which order they stand, is
+ * by the packets alone, and by no hash: they have places as they came.
  */
 enum {
 	FT_NCCL_STRANGERS = 8192,
@@ -25,8 +26,7 @@ struct ft_nccl_stranger {
 	uint8_t src[16], dst[16];
 	uint32_t qpn; /* packets go to */
 	uint32_t vni;
-	uint32_t moment; /* of the last packet, by the table's count .. */
-	uint32_t kept; /* .. and of the last write that was worth keeping, by that of such writes */
+	uint32_t kept;         /* of the last write that was worth keeping, by the table's count */
 	uint16_t next, before; /* places plus 1 of those with logs in its chain; 0: none */
 	uint16_t udp_sport;
 	bool used : 1, by_lid : 1;
@@ -37,17 +37,27 @@ struct ft_nccl_stranger {
 };
 static_assert(sizeof(struct ft_nccl_stranger) == 64, "thousands are in memory");
 
+/* Places of those without logs: silent for longer, and not so long. */
+struct ft_nccl_stranger_turn {
+	uint16_t older, newer;
+};
+
 struct ft_nccl_stranger_table {
-	struct ft_nccl_stranger *strangers;           /* in buckets; NULL before the first */
-	struct ft_nccl_log *free;                     /* logs */
-	uint64_t met[FT_NCCL_STRANGERS / 64];         /* bit per stranger: is or was used */
+	struct ft_nccl_stranger *strangers; /* as they came; NULL before the first */
+	struct ft_nccl_log *free;           /* logs */
+	/* places plus 1, 0: none. The first one of each chain, by hash; the next one of a chain, or of those given back */
+	uint16_t homes[FT_NCCL_STRANGERS], behind[FT_NCCL_STRANGERS];
+	/* a ring; at its end who was silent longest, and who was not */
+	struct ft_nccl_stranger_turn order[FT_NCCL_STRANGERS + 1];
 	uint64_t logged[FT_NCCL_STRANGERS / 64];      /* bit per stranger: has a log */
 	uint64_t some[FT_NCCL_STRANGERS / (64 * 64)]; /* bit per word of `logged` that is not 0 */
 	uint16_t first[FT_NCCL_STRANGER_CHAINS];      /* of those with logs, by both addresses */
 	uint32_t most_logs;                           /* whoever makes the table says how many */
-	uint32_t logs, moments, kept;
-	uint32_t used; /* strangers */
-	uint32_t hand; /* whose log is looked at next for being taken away */
+	uint32_t logs, kept;
+	uint32_t used;   /* strangers */
+	uint16_t met;    /* places that somebody is or was in: the first ones */
+	uint16_t vacant; /* place plus 1 of one that was given back; 0: none */
+	uint32_t hand;   /* whose log is looked at next for being taken away */
 	uint64_t seed;
 };
 
