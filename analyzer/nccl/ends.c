@@ -194,8 +194,20 @@ static void insert(struct ft_nccl_end_table *table, const struct ft_nccl_end *en
 	table->used++;
 }
 
+/* The end of a row, at which none that began before it goes on. */
+static size_t first_free(const struct ft_nccl_end_table *table)
+{
+	size_t at = 0;
+
+	while (at < table->slots && table->ends[at].used)
+		at++;
+	return at;
+}
+
+/* Those of one address and queue pair stay in the order in which they came: from a free slot on, all around. */
 static int grow(struct ft_nccl_end_table *table)
 {
+	const size_t from = first_free(table);
 	struct ft_nccl_end_table grown = *table;
 
 	grown.slots = table->slots != 0 ? 2 * table->slots : SLOTS_LEAST;
@@ -205,8 +217,10 @@ static int grow(struct ft_nccl_end_table *table)
 		return -ENOMEM;
 	ft_reserve_fill(grown.ends, grown.slots * sizeof *grown.ends);
 	for (size_t i = 0; i < table->slots; i++) {
-		if (table->ends[i].used)
-			insert(&grown, &table->ends[i]);
+		const struct ft_nccl_end *end = &table->ends[(from + i) & (table->slots - 1)];
+
+		if (end->used)
+			insert(&grown, end);
 	}
 	free(table->ends);
 	*table = grown;

@@ -38,8 +38,20 @@ static size_t find(const struct ft_nccl_keys *keys, const struct ft_nccl_key *ke
 	return at;
 }
 
+/* The end of a row, at which none that began before it goes on. */
+static size_t first_free(const struct ft_nccl_keys *keys)
+{
+	size_t at = 0;
+
+	while (at < keys->slots && keys->keys[at].connection != FT_NCCL_NONE)
+		at++;
+	return at;
+}
+
+/* Those of one address and key stay in the order in which they came: from a free slot on, all around. */
 static int grow(struct ft_nccl_keys *keys)
 {
+	const size_t from = first_free(keys);
 	struct ft_nccl_keys grown = *keys;
 
 	grown.slots = keys->slots != 0 ? 2 * keys->slots : SLOTS_LEAST;
@@ -49,8 +61,10 @@ static int grow(struct ft_nccl_keys *keys)
 	for (size_t i = 0; i < grown.slots; i++)
 		grown.keys[i].connection = FT_NCCL_NONE;
 	for (size_t i = 0; i < keys->slots; i++) {
-		if (keys->keys[i].connection != FT_NCCL_NONE)
-			grown.keys[find(&grown, &keys->keys[i])] = keys->keys[i];
+		const struct ft_nccl_key *key = &keys->keys[(from + i) & (keys->slots - 1)];
+
+		if (key->connection != FT_NCCL_NONE)
+			grown.keys[find(&grown, key)] = *key;
 	}
 	free(keys->keys);
 	*keys = grown;

@@ -69,6 +69,28 @@ static void what_was_put_is_found_until_it_is_removed(void **state)
 	ft_nccl_keys_free(&keys);
 }
 
+/* However the table grows around them, and wherever in it they are: at its end some stand at its beginning. */
+static void those_of_one_key_are_found_in_the_order_in_which_they_were_put(void **state)
+{
+	enum { SEEDS = 2000, ALIKE = 100, OTHERS = 200 };
+
+	(void)state;
+	for (unsigned seed = 0; seed < SEEDS; seed++) {
+		struct ft_nccl_keys keys = { .seed = seed };
+		const struct ft_nccl_key name = key_of(1, 2, 0);
+		size_t at = SIZE_MAX;
+
+		for (unsigned i = 0; i < ALIKE + OTHERS; i++) {
+			struct ft_nccl_key key = i < ALIKE ? key_of(1, 2, i) : key_of(2, i, i);
+
+			assert_int_equal(ft_nccl_keys_put(&keys, &key), 0);
+		}
+		for (unsigned i = 0; i < ALIKE; i++)
+			assert_int_equal(ft_nccl_keys_next(&keys, name.address, name.rkey, &at), i);
+		ft_nccl_keys_free(&keys);
+	}
+}
+
 static void none_are_found_where_none_were_put(void **state)
 {
 	struct ft_nccl_key key = key_of(1, 2, 3);
@@ -85,6 +107,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_was_put_is_found_until_it_is_removed),
+		cmocka_unit_test(those_of_one_key_are_found_in_the_order_in_which_they_were_put),
 		cmocka_unit_test(none_are_found_where_none_were_put),
 	};
 
