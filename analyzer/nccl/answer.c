@@ -229,6 +229,12 @@ static bool continues(const struct ft_nccl_moment *moment, struct ft_nccl_transf
 	return true;
 }
 
+/* Of requests that cannot be read it had as many as it was taken to have, but no immediate: it is another one. */
+static bool is_miscounted(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
+{
+	return open->adrift && ft_nccl_shows_nothing(moment->followed, open);
+}
+
 /*
  * What goes on where a message is under way that nobody was seen to ask for, or that its lane alone counts: not behind packets
  * that another message may have ended with.
@@ -237,7 +243,8 @@ static bool may_be_more(const struct ft_nccl_moment *moment, const struct ft_ncc
 {
 	return moment->lane->open && moment->turn == FT_NCCL_NEXT &&
 	       (open == NULL || !ft_nccl_is_apart(moment, open)) &&
-	       (open == NULL || !open->has_cts || ft_nccl_turns_count(moment));
+	       (open == NULL || !open->has_cts || ft_nccl_turns_count(moment) ||
+		is_miscounted(moment, open));
 }
 
 static void tell_more(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open,

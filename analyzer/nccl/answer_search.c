@@ -72,12 +72,17 @@ static enum ft_nccl_fit choosable(const struct ft_nccl_moment *moment, uint64_t 
 /* Messages from the lane's next one on that a write may be of, bits 1 << (k - next). */
 struct choice {
 	uint64_t fits, may_fit;
-	bool is_shown; /* what those ask for that fit, and was not cut off */
+	bool is_shown; /* what one of those asks for that fit: it was not cut off */
 	/* nobody was seen to ask for them: if the buffer recurs they may be meant */
 	uint64_t unseen;
 	/* the first one of those before the newest that was asked for; UINT64_MAX: none */
 	uint64_t missed;
 };
+
+static bool is_read(const struct ft_nccl_followed *followed, uint64_t k)
+{
+	return !ft_nccl_shows_nothing(followed, ft_nccl_ring_find(&followed->ring, k));
+}
 
 static struct choice choice_of(const struct ft_nccl_moment *moment, uint64_t last, bool any_write)
 {
@@ -87,9 +92,10 @@ static struct choice choice_of(const struct ft_nccl_moment *moment, uint64_t las
 	for (uint64_t k = next; k <= last && k - next < FT_NCCL_RING_MOST; k++) {
 		enum ft_nccl_fit fit = choosable(moment, k, any_write);
 
-		if (fit == FT_NCCL_FIT && !ft_nccl_order_refutes(moment, k))
+		if (fit == FT_NCCL_FIT && !ft_nccl_order_refutes(moment, k)) {
 			choice.fits |= UINT64_C(1) << (k - next);
-		else if (fit == FT_NCCL_MAY_FIT && !ft_nccl_order_refutes(moment, k))
+			choice.is_shown |= is_read(moment->followed, k);
+		} else if (fit == FT_NCCL_MAY_FIT && !ft_nccl_order_refutes(moment, k))
 			choice.may_fit |= UINT64_C(1) << (k - next);
 		else if (fit == FT_NCCL_NO_CTS && !ft_nccl_order_refutes(moment, k))
 			choice.unseen |= UINT64_C(1) << (k - next);
@@ -97,8 +103,7 @@ static struct choice choice_of(const struct ft_nccl_moment *moment, uint64_t las
 		    k <= moment->followed->newest)
 			choice.missed = k;
 	}
-	choice.is_shown = choice.fits != 0;
-	if (!choice.is_shown)
+	if (choice.fits == 0)
 		choice.fits = choice.may_fit;
 	return choice;
 }

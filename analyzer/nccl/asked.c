@@ -127,6 +127,13 @@ bool ft_nccl_is_shown(const struct ft_nccl_followed *followed,
 	return request == 0 || !is_blank(&requests[request]) || is_blank(&requests[0]);
 }
 
+bool ft_nccl_shows_nothing(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer)
+{
+	return transfer->message.request_count != 0 &&
+	       is_blank(ft_nccl_ring_requests(&followed->ring, transfer));
+}
+
 bool ft_nccl_answers_shown(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
 			   uint8_t *request)

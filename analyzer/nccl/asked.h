@@ -30,6 +30,10 @@ bool ft_nccl_answers_from(const struct ft_nccl_followed *followed,
 			  const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,
 			  uint8_t from, uint8_t *request);
 
+/* Nothing of what it asks for was captured, or it was encrypted: whatever comes may be its data. */
+bool ft_nccl_shows_nothing(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer);
+
 /* The request can be read, or nothing of the message can. */
 bool ft_nccl_is_shown(const struct ft_nccl_followed *followed,
 		      const struct ft_nccl_transfer *transfer, uint8_t request);
