@@ -45,6 +45,22 @@ static bool is_at_start(const struct ft_nccl_moment *moment,
 	return moment->seen->va == request->va;
 }
 
+/*
+ * Each queue pair has a part of each of several requests, in their order: where no hole came before it, an empty one is the next
+ * request's, though it lies behind all that the queue pairs met so far may have.
+ */
+static bool is_next_part(const struct ft_nccl_moment *moment,
+			 const struct ft_nccl_transfer *transfer, uint8_t request)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+
+	return moment->is_behind && transfer->message.request_count > 1 &&
+	       request < transfer->message.request_count &&
+	       ft_nccl_is_empty_part(followed,
+				     ft_nccl_ring_requests(&followed->ring, transfer) + request,
+				     moment->seen);
+}
+
 /* Requests are written to in their order, once per lane; a zero-length write with immediate may follow to the same address. */
 static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
 		    uint8_t *request)
@@ -59,6 +75,10 @@ static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 		return false;
 	while (share->requests >> from != 0)
 		from++;
+	if (is_next_part(moment, transfer, from)) {
+		*request = from;
+		return true;
+	}
 	if (ft_nccl_answers_from(moment->followed, transfer, seen, from, request))
 		return true;
 	if (!ft_nccl_answers(moment->followed, transfer, seen, request))

@@ -127,6 +127,16 @@ bool ft_nccl_is_shown(const struct ft_nccl_followed *followed,
 	return request == 0 || !is_blank(&requests[request]) || is_blank(&requests[0]);
 }
 
+bool ft_nccl_is_empty_part(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_request *request, const struct ft_nccl_seen *seen)
+{
+	const uint64_t parts = sharers_of(followed) * FT_NCCL_PART_BYTES;
+
+	return seen->length == 0 && (seen->has & FT_HAS_RETH) != 0 && !is_blank(request) &&
+	       request->has_offered && ft_nccl_has_key(followed, request, seen->rkey) &&
+	       seen->va >= request->va && seen->va - request->va <= request->offered + parts;
+}
+
 bool ft_nccl_shows_nothing(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_transfer *transfer)
 {

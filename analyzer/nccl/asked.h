@@ -34,6 +34,10 @@ bool ft_nccl_answers_from(const struct ft_nccl_followed *followed,
 bool ft_nccl_shows_nothing(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_transfer *transfer);
 
+/* Nothing is written, to where one of as many queue pairs as may share the request is given nothing of it, met or not. */
+bool ft_nccl_is_empty_part(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_request *request, const struct ft_nccl_seen *seen);
+
 /* The request can be read, or nothing of the message can. */
 bool ft_nccl_is_shown(const struct ft_nccl_followed *followed,
 		      const struct ft_nccl_transfer *transfer, uint8_t request);

@@ -58,6 +58,7 @@ EMPTY_PARTS = ((1300000, False, sliced(96)), (1100014, False, whole), (1200174, 
 MADE_ROOM = ((1100099, True, sliced(96)), (1100082, True, sliced(160)))  # likewise: a message, before another queue pair's part of it was read
 COUNTED_ALONE = ((1100034, True, middle), (1100002, True, middle))  # likewise: by a queue pair, before another one was met
 ENDED_OTHERWISE = ((1311039, True, middle), (1311113, False, middle))  # likewise: immediates are numbers, and this one is another's
+FAR_PARTS = ((16, True, sliced(192)),)  # likewise: empty parts of a request lie behind all that the queue pairs met so far may have
 PARTS = ((1200046, False, sliced(96)), (1200084, True, sliced(96)))  # likewise: of several requests, by one of the queue pairs that share them
 IN_PIECES = ((998071, True, middle), (1100029, False, middle), (1100132, False, middle), (900351, False, middle), (900355, False, bursts))  # likewise: parts of messages whose number is not known
 ASKED_OTHERWISE = ((900125, False, apart),)  # likewise: two queue pairs had parts of a message before it was asked for, and that goes elsewhere
@@ -193,7 +194,7 @@ class Numbers(WithFolder):
                 self.assertEqual([number for number, count in times.items() if count > 1], [])
 
     def test_numbers_without_a_doubt(self):
-        for case in COUNTED_ALONE + ENDED_OTHERWISE:
+        for case in COUNTED_ALONE + ENDED_OTHERWISE + FAR_PARTS:
             _, kept, document = self.told(*case)
             with self.subTest(seed=case[0]):
                 self.assertEqual([m for m in document["messages"] if None not in (m["k"], m["first_frame"]) and
