@@ -177,6 +177,7 @@ static bool count_conflict(struct ft_finding *finding, const struct ft_item *ite
 	if (!ft_finding_add(finding, item->frame, dest_qp))
 		return false;
 	finding->passed[finding->frame_count - 1] = suspicion->passed;
+	finding->forged[finding->frame_count - 1] = (uint8_t)suspicion->forged;
 	return true;
 }
 

@@ -59,6 +59,7 @@ struct ft_finding {
 	uint64_t frames[FT_FINDING_FRAMES];
 	/* spoof.psn-conflict: of each of them, the frame that had the PSN before; 0: not known */
 	uint64_t passed[FT_FINDING_FRAMES];
+	uint8_t forged[FT_FINDING_FRAMES]; /* likewise, enum ft_forged: by their looks */
 	uint32_t dest_qps[FT_FINDING_QPS];
 	uint8_t frame_count, dest_qp_count;
 	struct ft_suspicion suspicion; /* of the first frame; rules 0: by the map alone */

@@ -108,11 +108,9 @@ bool ft_framing_shown(const struct ft_framing *framing, struct ft_nccl_shown *sh
 /* Findings about members of one communicator that may not talk to each other: made when a report is. */
 void ft_framing_judge_communicators(struct ft_framing *framing, const struct ft_source *source);
 
-/*
- * A spoof.psn-conflict notes the later one of two requests: from now on the other one, where that is named here, and the later
- * one is not. The first frame that was; 0: none.
- */
-uint64_t ft_framing_name_forged(const struct ft_framing *framing, struct ft_finding *conflict);
+/* Of two requests under one PSN, in these frames: one is named here, and the other one is not. */
+enum ft_forged ft_framing_forged_of(const struct ft_framing *framing, uint64_t earlier,
+				    uint64_t later);
 
 /*
  * Rules `nccl.*` that hold of a half-connection, of which `connection` is NCCL's; FT_UNKNOWN: none. An engine with

@@ -229,32 +229,22 @@ void ft_framing_met(void *context, uint32_t connection, bool is_data)
 		keep(framing, connection, is_data ? FT_KEPT_DATA : FT_KEPT_CTS);
 }
 
-/* The frame is named, and the other one is not. */
-static bool is_forged(const struct ft_framing *framing, uint64_t frame, uint64_t other)
+static bool is_named(const struct ft_framing *framing, uint64_t frame)
 {
-	bool named = false;
-
-	for (uint32_t i = 0; i < framing->findings.count; i++) {
-		if (ft_finding_has(&framing->findings.items[i], other))
-			return false;
-		named = named || ft_finding_has(&framing->findings.items[i], frame);
-	}
-	return named;
+	for (uint32_t i = 0; i < framing->findings.count; i++)
+		if (ft_finding_has(&framing->findings.items[i], frame))
+			return true;
+	return false;
 }
 
-uint64_t ft_framing_name_forged(const struct ft_framing *framing, struct ft_finding *conflict)
+enum ft_forged ft_framing_forged_of(const struct ft_framing *framing, uint64_t earlier,
+				    uint64_t later)
 {
-	uint64_t first = 0;
+	bool is_earlier = is_named(framing, earlier);
 
-	for (uint8_t i = 0; i < conflict->frame_count; i++) {
-		const uint64_t passed = conflict->passed[i];
-
-		if (passed == 0 || !is_forged(framing, passed, conflict->frames[i]))
-			continue;
-		conflict->frames[i] = passed;
-		first = first == 0 ? passed : first;
-	}
-	return first;
+	if (is_earlier == is_named(framing, later))
+		return FT_FORGED_EITHER;
+	return is_earlier ? FT_FORGED_EARLIER : FT_FORGED_LATER;
 }
 
 struct ft_framing_told ft_framing_told_of(const struct ft_framing *framing,

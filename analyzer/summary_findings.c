@@ -142,25 +142,74 @@ static struct ft_report_finding second_row(struct ft_summary *summary,
 	return row;
 }
 
-/* Of two requests under one PSN the later one is told, unless NCCL's framing shows which of them is forged. */
+/* Two requests under one PSN: which is forged, and what shows that. */
+struct conflict {
+	uint64_t earlier, later; /* frames; 0: not known */
+	enum ft_forged forged;
+	bool by_framing; /* else by their looks */
+};
+
+static struct conflict conflict_of(const struct ft_framing *framing,
+				   const struct ft_finding *finding, unsigned which)
+{
+	struct conflict conflict = { finding->passed[which], finding->frames[which],
+				     FT_FORGED_LATER, false };
+
+	if (conflict.earlier == 0)
+		return conflict;
+	if (framing != NULL)
+		conflict.forged = ft_framing_forged_of(framing, conflict.earlier, conflict.later);
+	conflict.by_framing = framing != NULL && conflict.forged != FT_FORGED_EITHER;
+	if (!conflict.by_framing)
+		conflict.forged = (enum ft_forged)finding->forged[which];
+	return conflict;
+}
+
+static const char *conflict_sentence(struct ft_arena *words, const struct conflict *conflict)
+{
+	if (conflict->forged == FT_FORGED_EITHER)
+		return ft_words(
+			words, "which of frames %" PRIu64 " and %" PRIu64 " is forged is not known",
+			conflict->earlier, conflict->later);
+	if (conflict->by_framing)
+		return ft_words(words,
+				"of frame %" PRIu64
+				" NCCL's framing shows that it is the forged one",
+				conflict->earlier);
+	return ft_words(words, "frame %" PRIu64 " does not look like the sender's",
+			conflict->earlier);
+}
+
+static void add_frame(struct ft_report_finding *row, uint64_t frame)
+{
+	for (size_t i = 0; i < row->frame_count; i++)
+		if (row->frames[i] == frame)
+			return;
+	if (row->frame_count < FT_FINDING_FRAMES)
+		row->frames[row->frame_count++] = frame;
+}
+
+/* Of two requests under one PSN both are named, unless it is known which is forged. */
 static struct ft_report_finding conflict_row(struct ft_summary *summary,
 					     const struct ft_declared *declared,
 					     const struct ft_framing *framing,
 					     const struct ft_finding *finding)
 {
-	struct ft_finding *shown =
-		ft_summary_take(summary, 1, sizeof *shown); /* rows point to it */
-	struct ft_report_finding row;
-	uint64_t forged;
+	struct ft_report_finding row = finding_row(summary, declared, finding);
+	bool is_said[] = { false, true, false }; /* by enum ft_forged; of a later one it is */
 
-	*shown = *finding;
-	forged = ft_framing_name_forged(framing, shown);
-	row = finding_row(summary, declared, shown);
-	if (forged != 0)
-		say(summary, &row,
-		    ft_words(summary->words,
-			     "of frame %" PRIu64 " NCCL's framing shows that it is the forged one",
-			     forged));
+	row.frame_count = 0;
+	for (unsigned i = 0; i < finding->frame_count; i++) {
+		const struct conflict conflict = conflict_of(framing, finding, i);
+
+		if (conflict.forged != FT_FORGED_LATER)
+			add_frame(&row, conflict.earlier);
+		if (conflict.forged != FT_FORGED_EARLIER)
+			add_frame(&row, conflict.later);
+		if (!is_said[conflict.forged])
+			say(summary, &row, conflict_sentence(summary->words, &conflict));
+		is_said[conflict.forged] = true;
+	}
 	return row;
 }
 
@@ -169,7 +218,7 @@ static struct ft_report_finding frames_row(struct ft_summary *summary,
 					   const struct ft_framing *framing,
 					   const struct ft_finding *finding)
 {
-	if (framing != NULL && finding->rule == FT_RULE_SPOOF_PSN_CONFLICT)
+	if (finding->rule == FT_RULE_SPOOF_PSN_CONFLICT)
 		return conflict_row(summary, declared, framing, finding);
 	return finding_row(summary, declared, finding);
 }

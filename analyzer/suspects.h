@@ -33,12 +33,20 @@ enum ft_strange {
 /* Frames before a packet among which the other of two requests under its PSN is looked for: 36 KiB, of which 4 are searched. */
 enum { FT_SUSPECTS_PASSAGES = 1 << 10 };
 
+/* Of two requests under one PSN: which does not look like the sender's. */
+enum ft_forged {
+	FT_FORGED_EITHER, /* both do */
+	FT_FORGED_LATER,
+	FT_FORGED_EARLIER,
+};
+
 /* What is held against a packet. With `rules` 0, nothing is, and the rest is not set. */
 struct ft_suspicion {
 	uint32_t rules;   /* bit per enum ft_rule */
 	uint32_t strange; /* enum ft_strange */
-	bool grave;       /* spoof.psn-conflict: one of the two looks like another sender's: high */
-	bool slow;        /* spoof.access-errors: a series, not a burst */
+	bool grave; /* spoof.psn-conflict: one of the two looks like another sender's: high .. */
+	enum ft_forged forged; /* .. and which one */
+	bool slow;             /* spoof.access-errors: a series, not a burst */
 	bool unseen; /* spoof.qp-scan: nothing that the other side sends is in view: searches.h */
 	uint8_t opcode;
 	uint32_t psn, expected_psn; /* expected: FT_PSN_NONE, not known */

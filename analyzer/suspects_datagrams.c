@@ -134,6 +134,7 @@ static void check_content(const struct ft_suspects *suspects, const struct ft_fl
 		suspicion->grave = (verdict->strange | before.passage->word) != 0;
 		suspicion->strange |= FT_STRANGE_CONTENT;
 		suspicion->passed = observed->frame - before.back;
+		suspicion->forged = ft_forged_of(before.passage->word != 0, verdict->strange != 0);
 	} else {
 		ft_passages_keep(suspects->passages, observed->frame, &now);
 	}

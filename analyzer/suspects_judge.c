@@ -99,9 +99,9 @@ static struct ft_request_looks looks_of(const struct scene *scene,
 	};
 }
 
-/* `passed`: the frame of the other request; 0: not known. */
+/* `passed`: the frame of the other request; 0: not known. `forged`: by their looks. */
 static void hold_conflict(struct ft_suspicion *suspicion, enum ft_conflict conflict,
-			  uint64_t passed)
+			  uint64_t passed, enum ft_forged forged)
 {
 	static const uint32_t rules[] = {
 		[FT_CONFLICT_PAYLOAD] = 1u << FT_RULE_SPOOF_PAYLOAD_CHANGED,
@@ -118,6 +118,7 @@ static void hold_conflict(struct ft_suspicion *suspicion, enum ft_conflict confl
 	suspicion->strange |= FT_STRANGE_CONTENT;
 	suspicion->grave = conflict == FT_CONFLICT_GRAVE;
 	suspicion->passed = passed;
+	suspicion->forged = forged;
 }
 
 static void check_request(const struct scene *scene, struct ft_suspicion *suspicion)
@@ -153,7 +154,8 @@ static void check_request(const struct scene *scene, struct ft_suspicion *suspic
 	if (looks.again && looks.paused)
 		ft_passages_begin(suspects->passages, observed->frame);
 	hold_conflict(suspicion, conflict,
-		      before.passage == NULL ? 0 : observed->frame - before.back);
+		      before.passage == NULL ? 0 : observed->frame - before.back,
+		      ft_forged_of((looks.before & FT_RECENT_STRANGE) != 0, looks.strange));
 }
 
 /* The half that asked is under way, and did not go back to where another connection may have begun. */
@@ -185,7 +187,8 @@ static void check_response(const struct scene *scene, struct ft_suspicion *suspi
 	    ft_passage_is_unlike(before.passage, &now, observed) &&
 	    !ft_passages_began_since(suspects->passages, scene->flow->peer, observed->frame,
 				     before.back))
-		hold_conflict(suspicion, FT_CONFLICT_PAYLOAD, observed->frame - before.back);
+		hold_conflict(suspicion, FT_CONFLICT_PAYLOAD, observed->frame - before.back,
+			      FT_FORGED_EITHER);
 	else
 		ft_passages_keep(suspects->passages, observed->frame, &now);
 }

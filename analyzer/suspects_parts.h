@@ -120,6 +120,14 @@ enum ft_conflict {
 	FT_CONFLICT_KNOWN,   /* different, and this is the sender's: the other one was reported */
 };
 
+/* Of two requests in conflict, which may each be `strange`. */
+static inline enum ft_forged ft_forged_of(bool earlier_strange, bool later_strange)
+{
+	if (later_strange) /* whatever was held against the earlier one when it passed */
+		return FT_FORGED_LATER;
+	return earlier_strange ? FT_FORGED_EARLIER : FT_FORGED_EITHER;
+}
+
 /* What is known of a request besides its content. */
 struct ft_request_looks {
 	bool strange;  /* in two traits at least it does not look like the connection's sender */

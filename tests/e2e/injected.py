@@ -94,8 +94,21 @@ class Injected(WithFolder):
             self.found("spoof.sender-changed", self.forged(i, -2 * US, **FOREIGN))
 
     def test_a_stolen_psn_from_the_same_machine(self):
+        """Nothing tells it from the true one, whichever comes first: both are named."""
         for i in POSITIONS:
-            self.found("spoof.psn-conflict", self.forged(i, 1 * US, ident=500 + i))
+            own = (START + i * 10 * US, self.request.write(psn=FIRST_PSN + i, ident=500 + i))
+            for after_ns in (-1 * US, 1 * US):
+                forged = self.forged(i, after_ns, ident=500 + i)
+                self.found("spoof.psn-conflict", forged, blamed=[own, *forged])
+                frames = sorted([*self.healthy(), *forged])
+                _, findings = self.audit(frames)
+                self.assertEqual(findings["spoof.psn-conflict"]["frames"], sorted(frames.index(pair) + 1 for pair in (own, *forged)))
+
+    def test_a_stolen_psn_by_another_machine_that_is_quick(self):
+        """By itself it may have come on another path; but then the true request behind it is not blamed."""
+        for i in POSITIONS:
+            forged = self.forged(i, -1 * US, ttl=63, port=0xd777, ident=500 + i)
+            self.found("spoof.psn-conflict", forged, severity="high")
 
     def test_another_payload_on_an_unreliable_connection(self):
         """Which sends nothing again: where the reliable one has a note, one of the two is forged, whichever came first."""
@@ -113,8 +126,9 @@ class Injected(WithFolder):
                         forged = (START + i * 10 * US + after_ns, write(i, b"E"))
                         frames = sorted({*seen, own[i], forged})
                         run, findings = self.audit(frames)
+                        named = sorted((frames.index(forged) + 1, frames.index(own[i]) + 1))
                         self.assertEqual({name: finding["frames"] for name, finding in findings.items()},
-                                         {rule: [max(frames.index(forged), frames.index(own[i])) + 1]}, (opcode, i, after_ns))
+                                         {rule: named if opcode != WRITE_ONLY else named[1:]}, (opcode, i, after_ns))
                         self.assertEqual(run.status == VIOLATED, opcode != WRITE_ONLY)
 
     def reading(self, asked_again):
@@ -146,7 +160,7 @@ class Injected(WithFolder):
             forged = at_ns, self.request.read(psn, address, size)
             run, findings = self.audit(sorted([*frames, forged]))
             self.assertEqual(run.status, VIOLATED)
-            self.assertEqual(len(findings["spoof.psn-conflict"]["frames"]), 1)
+            self.assertEqual(len(findings["spoof.psn-conflict"]["frames"]), 2)
 
     def life(self, begin_ns, first_psn, ahead, requests=40):
         """WRITEs 10 us apart on queue pairs used anew; the first `ahead` are sent before the first is answered."""

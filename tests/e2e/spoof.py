@@ -95,7 +95,7 @@ class Spoof(WithFolder):
                 said.add(" ".join(self.findings(path, "--workers", workers, "-w", evidence)["spoof.psn-conflict"]["evidence"]))
                 self.assertEqual([evidence.read_bytes().count(f) for f in (frames[398], forged)], [int(gap + 2 <= 1024), 1], gap)
             self.assertEqual(len(said), 1)
-            self.assertEqual(said.pop().endswith("passed before, in frame 399"), gap + 2 <= 1024, gap)
+            self.assertEqual("passed before, in frame 399" in said.pop(), gap + 2 <= 1024, gap)
 
     def test_evidence_has_both_of_two_requests_that_differ_once(self):
         """Under the rule's name, however many differ from the first one, and whatever else they differ in."""
@@ -104,11 +104,12 @@ class Spoof(WithFolder):
         other_size = [changed.write(7199, size=size, ident=200) for size in (32, 28, 24)]
         above = struct.pack(">QII", 0x7f0000001000 + 4096 * 7199, 0x1234, 64)
         other_payload = [changed.packet(roce.WRITE_ONLY, 7199, above, bytes([n]) * 64, ask=True, ident=200) for n in (1, 2, 3)]
-        for rule, forged in (("spoof.psn-conflict", other_size), ("spoof.payload-changed", other_payload)):
+        for rule, forged, named in (("spoof.psn-conflict", other_size, [399, 401, 402, 403]),
+                                    ("spoof.payload-changed", other_payload, [401, 402, 403])):
             path = roce.capture(self.folder / "a.pcap", [(start + 5000 * i, frame) for i, frame in enumerate([*frames, *forged])])
             for workers in (1, 2):
                 found = self.findings(path, "--workers", workers, "-w", evidence)
-                self.assertEqual(found[rule]["frames"], [401, 402, 403])
+                self.assertEqual(found[rule]["frames"], named)
                 kept = evidence.read_bytes()
                 self.assertEqual([kept.count(frame) for frame in (frames[398], frames[396], *forged)], [1, 0, 1, 1, 1])
                 self.assertEqual(kept.count(found[rule]["id"].encode() + b" " + rule.encode()), 4)
@@ -287,7 +288,7 @@ class Spoof(WithFolder):
                 evil = (at_ns, half.datagram(0x50, 9_000_000, ident=77, **how))
                 self.assertEqual(self.held(own + [evil], form), {"spoof." + rule: [152]}, how)
             other = (at_ns, half.datagram(0x50, psn, payload=bytes(32), ident=(psn * 5) % (1 << 16)))
-            self.assertEqual(self.held(own + [other], form), {"spoof.psn-conflict": [152]})
+            self.assertEqual(self.held(own + [other], form), {"spoof.psn-conflict": [151, 152]})
 
     def test_nothing_is_held_against_healthy_senders_of_datagrams(self):
         chance = random.Random(SEED)
