@@ -1,6 +1,7 @@
 #include "followed.h"
 
 #include "faults.h"
+#include "order.h"
 #include "passed.h"
 #include "successor.h"
 #include "written.h"
@@ -26,6 +27,12 @@ static void follow_twin(struct ft_nccl_moment *moment, struct ft_nccl_transfer *
 	uint64_t more = (uint64_t)seen->length - twin->length;
 
 	transfer->doubtful = true;
+	if (!ft_nccl_has_immediate(seen->opcode) && lane->at == transfer->message.k &&
+	    lane->ended_to == ft_psn_add(seen->psn, 1)) {
+		lane->ended_to = seen->psn; /* what ends the message is still to come */
+		lane->open = true;
+		share->ended = false;
+	}
 	if (seen->opcode != 0x06 || lane->at != transfer->message.k ||
 	    lane->data.next != ft_psn_add(seen->psn, 1))
 		return;
@@ -55,6 +62,17 @@ static void pass_middle_of_twin(struct ft_nccl_moment *moment)
 		psns->next = end;
 }
 
+/* A write goes on from the newest packet, which was none that goes on: of which message what follows is, is not known. */
+static bool is_unexpected(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+	const struct ft_nccl_seen *seen = moment->seen;
+
+	return seen->opcode == 0x06 && !lane->writing &&
+	       lane->data.next == ft_psn_add(seen->psn, 1) &&
+	       ft_nccl_write_end(moment->followed, seen) != seen->psn;
+}
+
 void ft_nccl_data_again(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_begun *twin = NULL;
@@ -68,9 +86,13 @@ void ft_nccl_data_again(struct ft_nccl_moment *moment)
 		moment->followed->model.retransmitted_data++;
 	if (ft_nccl_begins(moment->seen->opcode))
 		begun = ft_nccl_fault_again(moment, &twin);
-	if (begun != NULL)
+	if (begun != NULL) {
 		follow_twin(moment, begun, twin);
-	else if (moment->connections->config.ends_only && is_twin(moment->lane, moment->seen))
+	} else if (moment->connections->config.ends_only && is_twin(moment->lane, moment->seen)) {
 		pass_middle_of_twin(moment);
+	} else if (is_unexpected(moment)) {
+		moment->followed->numbered = false;
+		ft_nccl_order_distrust(moment->followed, moment->lane_index, moment->seen->frame);
+	}
 	ft_nccl_step(moment->followed, begun == NULL && is_twin(moment->lane, moment->seen));
 }

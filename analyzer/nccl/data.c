@@ -5,6 +5,7 @@
 #include "failover.h"
 #include "family.h"
 #include "faults.h"
+#include "misplaced.h"
 #include "msn.h"
 #include "order.h"
 #include "orphan_rows.h"
@@ -141,18 +142,20 @@ static bool is_before_all(const struct ft_nccl_moment *moment)
 }
 
 /*
- * A PSN of the write under way: the packet that comes in its place tells. With the next PSN, where it is known which message is
- * under way, what the write asks for tells more.
+ * A PSN of the write under way, though it does not go on with that as the transport does when it sends again: the packet that comes
+ * in its place tells. With the next PSN, where it is known which message is under way, what the write asks for tells more if nobody
+ * asked for that.
  */
 static bool is_amid(const struct ft_nccl_moment *moment, const struct ft_nccl_answer *answer)
 {
 	const struct ft_nccl_lane *lane = moment->lane;
-	const bool is_hidden =
-		moment->turn == FT_NCCL_AHEAD ||
-		(moment->turn == FT_NCCL_NEXT && ft_nccl_has_guessed_lanes(moment->followed));
+	const bool is_fit = answer->kind != FT_NCCL_ANSWER_NONE && !answer->odd;
+	const bool is_hidden = moment->turn == FT_NCCL_AHEAD ||
+			       (moment->turn == FT_NCCL_NEXT &&
+				(is_fit || ft_nccl_has_guessed_lanes(moment->followed)));
 
 	return !moment->accepted && is_hidden && lane->writing &&
-	       answer->kind != FT_NCCL_ANSWER_RESUMED &&
+	       !(answer->kind == FT_NCCL_ANSWER_RESUMED && ft_nccl_may_resume(moment)) &&
 	       ft_psn_distance(lane->write_end, moment->seen->psn) >= 0;
 }
 
@@ -332,6 +335,13 @@ static void pass(struct ft_nccl_moment *moment)
 		ft_nccl_data_pass_middle(moment);
 }
 
+/* A packet from behind the first of a write, where none goes on: what comes in its place tells. */
+static bool is_astray(const struct ft_nccl_moment *moment)
+{
+	return moment->turn == FT_NCCL_NEXT && !moment->accepted &&
+	       !ft_nccl_begins(moment->seen->opcode) && ft_nccl_is_misplaced(moment, moment->seen);
+}
+
 void ft_nccl_data_take(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
@@ -347,6 +357,11 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment)
 		note_hole(moment);
 	if (moment->turn == FT_NCCL_AGAIN) {
 		ft_nccl_data_again(moment);
+		return;
+	}
+	if (is_astray(moment)) {
+		ft_nccl_hold_until_next(moment);
+		ft_nccl_leave_out(moment->lane, seen->psn);
 		return;
 	}
 	if (moment->turn == FT_NCCL_LATE)

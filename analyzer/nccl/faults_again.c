@@ -27,6 +27,12 @@ static bool is_other(const struct ft_nccl_begun *begun, const struct ft_nccl_see
 	return seen->va != begun->va || seen->length != begun->length;
 }
 
+/* .. so it ends a message if that did .. */
+static bool lacks_end(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *seen)
+{
+	return lane->ended_to == ft_psn_add(seen->psn, 1) && !ft_nccl_has_immediate(seen->opcode);
+}
+
 /* .. or, from the middle of the first write on, goes to where that packet went. */
 static bool is_elsewhere(const struct ft_nccl_followed *followed, const struct ft_nccl_share *share,
 			 const struct ft_nccl_seen *seen)
@@ -179,16 +185,11 @@ static bool is_long_over(const struct ft_nccl_moment *moment)
 	return begun >= UNDER_WAY;
 }
 
-/* Without a set-up, what has a tag may be another job's in a VLAN of its own, with the same addresses and queue pairs. */
-static bool may_be_anothers(const struct ft_nccl_followed *followed)
-{
-	return !followed->model.has_tcp && followed->model.net_count != 0;
-}
-
 /* Which message had the PSN may be a guess, but that this went there is none. */
 static bool may_go_nowhere(const struct ft_nccl_moment *moment, const struct ft_nccl_begun *twin)
 {
-	return !may_be_anothers(moment->followed) && (twin == NULL || is_other(twin, moment->seen));
+	return !ft_nccl_may_be_anothers(moment->followed) &&
+	       (twin == NULL || is_other(twin, moment->seen));
 }
 
 static void tell_long_over(struct ft_nccl_moment *moment)
@@ -218,7 +219,8 @@ struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment,
 	    !ft_nccl_is_calm(moment->followed) || ft_nccl_order_is_anothers(moment))
 		return NULL;
 	if (owner == NULL) {
-		if (seen->length != 0 && !may_be_anothers(moment->followed) && is_long_over(moment))
+		if (seen->length != 0 && !ft_nccl_may_be_anothers(moment->followed) &&
+		    is_long_over(moment))
 			tell_long_over(moment);
 		return NULL;
 	}
@@ -228,8 +230,11 @@ struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment,
 		return NULL;
 	if (is_readable(moment->followed, owner, seen) &&
 	    !ft_nccl_answers(moment->followed, owner, seen, &request)) {
-		ft_nccl_tell_outside(moment, owner);
-	} else if (*twin != NULL && is_other(*twin, seen)) {
+		if (*twin == NULL || ft_nccl_goes_nowhere(moment))
+			ft_nccl_tell_outside(moment, owner);
+		else /* another message asked for it, whose the PSN may be */
+			tell_twins(moment, owner, *twin);
+	} else if (*twin != NULL && (is_other(*twin, seen) || lacks_end(moment->lane, seen))) {
 		tell_twins(moment, owner, *twin);
 		return owner;
 	} else if (*twin == NULL && owner->message.request_count == 1 &&

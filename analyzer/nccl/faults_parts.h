@@ -51,6 +51,12 @@ static inline bool ft_nccl_is_in_order(const struct ft_nccl_followed *followed,
 	       !followed->overtaken;
 }
 
+/* Without a set-up, what has a tag may be another job's in a VLAN of its own, with the same addresses and queue pairs. */
+static inline bool ft_nccl_may_be_anothers(const struct ft_nccl_followed *followed)
+{
+	return !followed->model.has_tcp && followed->model.net_count != 0;
+}
+
 /* faults_early.c: the clear-to-sends before message k were all seen, as far as they are remembered and the capture reaches. */
 bool ft_nccl_saw_all_before(const struct ft_nccl_followed *followed, uint64_t k);
 

@@ -2,6 +2,7 @@
 
 #include "anew.h"
 #include "faults.h"
+#include "misplaced.h"
 #include "order.h"
 #include "replay.h"
 #include "split.h"
@@ -45,6 +46,9 @@ static void decide(struct ft_nccl_moment *moment, bool is_right)
 	if (is_right) {
 		held.accepted = true;
 		ft_nccl_data_take(&held);
+	} else if (!ft_nccl_begins(odd.opcode)) {
+		if (odd.psn == moment->seen->psn)
+			ft_nccl_fault_misplaced(&held, moment->seen);
 	} else if (odd.psn == moment->seen->psn && !ft_nccl_begins(moment->seen->opcode)) {
 		ft_nccl_fault_amid(&held);
 	} else if (ft_psn_distance(odd.psn, lane->data.next) > FT_NCCL_OVERTAKE_MOST) {
@@ -71,6 +75,8 @@ static bool is_held(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *
 {
 	int32_t ahead = ft_psn_distance(lane->odd.psn, lane->data.next);
 
+	if (!ft_nccl_begins(lane->odd.opcode)) /* what is sent again tells nothing of it */
+		return ft_psn_distance(seen->psn, lane->data.next) < 0;
 	return ahead > 0 && ahead <= FT_NCCL_OVERTAKE_MOST &&
 	       ft_psn_distance(seen->psn, lane->data.next) <= 0;
 }

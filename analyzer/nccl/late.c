@@ -1,6 +1,7 @@
 #include "followed.h"
 
 #include "answer.h"
+#include "order.h"
 #include "orphan_rows.h"
 #include "orphans.h"
 #include "replay.h"
@@ -258,7 +259,31 @@ static void take_beginning(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 	ft_nccl_data_write(moment, transfer, request);
 }
 
-void ft_nccl_late_see(struct ft_nccl_moment *moment)
+/*
+ * The write goes on over the beginning of a message, which then is none of the connection's: what was counted from there on may be
+ * wrong.
+ */
+static void distrust_overlapped(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_ring *ring = &followed->ring;
+	const struct ft_nccl_seen *seen = moment->seen;
+	const int32_t ahead = ft_psn_distance(ft_nccl_write_end(followed, seen), seen->psn);
+
+	for (uint32_t i = 0; i < ring->slots; i++) {
+		const struct ft_nccl_share *share =
+			ft_nccl_ring_shares(ring, &ring->transfers[i]) + moment->lane_index;
+		const int32_t behind = ft_psn_distance(share->first.psn, seen->psn);
+
+		if (!ring->transfers[i].used || !share->begun || share->first.frame == 0 ||
+		    behind <= 0 || behind > ahead)
+			continue;
+		followed->numbered = false;
+		ft_nccl_order_distrust(followed, moment->lane_index, share->first.frame);
+	}
+}
+
+static void see(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_transfer *transfer = find(moment, is_within);
 	struct ft_nccl_transfer *before = transfer == NULL ? find(moment, is_behind) : NULL;
@@ -283,4 +308,11 @@ void ft_nccl_late_see(struct ft_nccl_moment *moment)
 		transfer->bare = true;
 	if (ft_nccl_has_immediate(seen->opcode))
 		ft_nccl_data_end(moment, transfer);
+}
+
+void ft_nccl_late_see(struct ft_nccl_moment *moment)
+{
+	see(moment);
+	if (moment->seen->opcode == 0x06)
+		distrust_overlapped(moment);
 }
