@@ -174,6 +174,22 @@ static bool has_its_peer(const struct ft_nccl_followed *followed, const struct f
 	return false;
 }
 
+/*
+ * Into the FIFO, between the connection's own hosts, before a clear-to-send on what the set-up named: whoever has forged the set-up's
+ * numbers makes the connection's own queue pairs look like others.
+ */
+static bool may_be_misnamed(const struct ft_nccl_followed *followed,
+			    const struct ft_nccl_seen *seen)
+{
+	if (!followed->model.is_set_up || !is_to_fifo(followed, seen) ||
+	    !has_place(&followed->model.receiver, seen->ends.src))
+		return false;
+	for (uint8_t i = 0; i < followed->lane_count; i++)
+		if (followed->lanes[i].asked)
+			return false;
+	return true;
+}
+
 /* It goes to nothing that was announced. */
 static void tell_of_place(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
@@ -218,6 +234,8 @@ bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
 			       : "queue pair than the connection's");
 	if (is_to_its_own)
 		ft_nccl_tell_of_sender(connections, &found);
+	else if (may_be_misnamed(followed, seen))
+		return true;
 	else if (is_guessed)
 		tell_of_guessed(connections, followed, seen, &found, has_all);
 	else

@@ -288,6 +288,41 @@ static void a_first_clear_to_send_that_the_set_up_contradicts(void **state)
 	}
 }
 
+/* Its numbers are forged: what its hosts send on others is theirs. Once its own are in use, others' writes to the FIFO are told. */
+static void queue_pairs_that_a_set_up_does_not_name(void **state)
+{
+	static const struct {
+		unsigned own; /* clear-to-sends before those of another queue pair */
+		uint8_t from;
+		unsigned told;
+	} cases[] = {
+		{ 0, RECEIVER, 0 },
+		{ 2, RECEIVER, 1 },
+		{ 0, STRANGER, 1 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct follow *follow = follow_start('E');
+		struct packet packet;
+		uint64_t frame = 0;
+
+		learn_set_up(follow->connections,
+			     &(struct set_up){ .metadata_bytes = 3648, .fifo = FIFO_AT });
+		converse(follow, 0, cases[i].own);
+		packet = cts_of(follow, cases[i].own);
+		packet.from = cases[i].from;
+		packet.qpn = SENDER_QP + 40;
+		frame = follow_packet(follow, &packet);
+		assert_int_equal(follow->found_count, cases[i].told);
+		if (cases[i].told != 0) {
+			assert_int_equal(follow->found[0].fault, FT_NCCL_SECOND_WRITER);
+			assert_int_equal(follow->found[0].frame, frame);
+		}
+		follow_stop(follow);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +336,7 @@ int main(void)
 		cmocka_unit_test(a_cut_set_up_may_be_seen_late),
 		cmocka_unit_test(a_cut_set_up_that_may_be_of_another_is_left),
 		cmocka_unit_test(a_first_clear_to_send_that_the_set_up_contradicts),
+		cmocka_unit_test(queue_pairs_that_a_set_up_does_not_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
