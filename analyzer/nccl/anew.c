@@ -92,7 +92,7 @@ void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_n
 	struct ft_nccl_doubt doubt = doubt_of(moment, found);
 
 	doubt.is_cts = is_cts;
-	if ((moment->turn == FT_NCCL_NEXT && !is_cts) || moment->turn == FT_NCCL_LATE)
+	if (!is_cts && (moment->turn == FT_NCCL_NEXT || moment->turn == FT_NCCL_LATE))
 		tell(moment->connections, &doubt);
 	else if (moment->connections->doubt_count < FT_NCCL_DOUBTS)
 		let_wait(moment, &doubt);

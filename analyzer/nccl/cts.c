@@ -335,7 +335,8 @@ void ft_nccl_cts_see(struct ft_nccl_moment *moment)
 			moment->lane->refused++;
 		return;
 	}
-	if (moment->turn == FT_NCCL_NEXT)
+	/* what has no address may be of a write by another job, which has this end by now */
+	if (moment->turn == FT_NCCL_NEXT && ft_nccl_begins(seen->opcode))
 		ft_nccl_anew_refute(moment, true);
 	ft_nccl_step(followed, moment->turn == FT_NCCL_NEXT);
 	followed->lacking -= (uint64_t)(int64_t)ft_nccl_psns_take(psns, seen->psn, moment->turn);

@@ -51,14 +51,14 @@ def busy(cluster, channels, trees, count):
 
 
 @functools.cache
-def jobs(kind, seed):
+def jobs(kind, seed, pauses=(1.2e9, 1e10)):
     chance = random.Random("%s %d" % (kind, seed))
     hosts, channels, sets = chance.choice([3, 4, 5, 8]), chance.choice([1, 2, 4]), chance.choice([1, 1, 2])
     trees = chance.random() < 0.4
     first = busy(Numbered(seed, hosts, 1, 1, families="CDEF", sets=sets), channels, trees, 4)
     order = chance.sample(range(hosts), hosts) if kind == "other peers" else range(hosts)[::-1 if kind == "turned round" else 1]
     release = chance.choice(RELEASES) if kind == "another release" else first.release
-    began = max(frame.ts for frame in first.frames) + chance.choice([1.2e9, 1e10])
+    began = max(frame.ts for frame in first.frames) + chance.choice(pauses)
     later = Numbered(seed + 500, hosts, 1, 1, again=first, order=order, release=release, sets=sets, began=began)
     return [first, busy(later, chance.choice([1, 2, 4]), chance.random() < 0.4, 4)]
 
@@ -73,9 +73,12 @@ VIEWS = {
 }
 
 
+SHORT = (1e7, 1e8, 5e8, 9e8)  # ns
+
+
 class Told:
-    def __init__(self, kind, seed, view):
-        self.jobs = jobs(kind, seed)
+    def __init__(self, kind, seed, view, *pauses):
+        self.jobs = jobs(kind, seed, *pauses)
         self.frames = VIEWS[view]([frame for frame in all_of(self.jobs) if not is_set_up(frame)])
         with tempfile.TemporaryDirectory() as folder:
             capture, everybody = nccl_made.write(Path(folder) / "jobs.pcap", self.frames), Path(folder) / "map.json"
@@ -96,8 +99,8 @@ class Told:
 
 
 @functools.cache
-def told(kind, seed, view):
-    return Told(kind, seed, view)
+def told(kind, seed, view, *pauses):
+    return Told(kind, seed, view, *pauses)
 
 
 class Successors(unittest.TestCase):
@@ -139,6 +142,24 @@ class Successors(unittest.TestCase):
             for communicator in it.document["communicators"]:
                 made = {of[number] for i in communicator["connections"] for number in it.passed[i]}
                 self.assertEqual(len(made), 1)
+
+        self.each(check)
+
+
+class Soon(unittest.TestCase):
+    """Within a second of the earlier job's last message."""
+
+    def each(self, check):
+        for kind in ("turned round", "other peers"):
+            for seed in range(1, 11):
+                for view in ("no set-up", "lossy"):
+                    with self.subTest(kind=kind, seed=seed, view=view):
+                        check(told(kind, seed, view, SHORT))
+
+    def test_nothing_is_found(self):
+        def check(it):
+            self.assertEqual(it.document["findings"], [])
+            self.assertEqual([finding for finding in it.audit["findings"] if finding["rule"].startswith("nccl.")], [])
 
         self.each(check)
 

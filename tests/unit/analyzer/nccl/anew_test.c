@@ -101,7 +101,7 @@ static void what_is_in_its_turn_is_told_at_once(void **state)
 		{ "the next data", FT_NCCL_NEXT, false, false },
 		{ "the next clear-to-send", FT_NCCL_NEXT, true, true },
 		{ "data that fills a hole", FT_NCCL_LATE, false, false },
-		{ "a clear-to-send that does", FT_NCCL_LATE, true, false },
+		{ "a clear-to-send that does", FT_NCCL_LATE, true, true },
 		{ "data behind a hole", FT_NCCL_AHEAD, false, true },
 		{ "data that passed", FT_NCCL_AGAIN, false, true },
 		{ "data far away", FT_NCCL_APART, false, true },

@@ -203,6 +203,37 @@ static void a_job_that_begins_unseen_is_no_fault(void **state)
 	}
 }
 
+/* Its data goes the way that clear-to-sends went, and one of its packets has the PSN of the next one. */
+static void a_job_that_has_both_ends_soon_is_no_fault(void **state)
+{
+	enum { BEFORE = 12, PACKETS = 3 };
+	struct follow *follow = follow_start('E');
+	struct packet packet = { .from = STRANGER,
+				 .to = RECEIVER,
+				 .opcode = 0x0a,
+				 .qpn = RECEIVER_QP,
+				 .va = BUFFER_AT + 0x10000000,
+				 .rkey = DATA_KEY + 1,
+				 .length = 64 };
+
+	(void)state;
+	converse(follow, 0, BEFORE);
+	acknowledge_both(follow);
+	follow_packet(follow, &packet);
+	packet.from = RECEIVER;
+	packet.to = SENDER;
+	packet.qpn = SENDER_QP;
+	packet.length = PACKETS * MTU;
+	packet.psn = follow->cts_psn - PACKETS + 1;
+	for (unsigned i = 0; i < PACKETS; i++, packet.psn++) {
+		packet.opcode = (uint8_t)(0x06 + i);
+		follow_packet(follow, &packet);
+	}
+	follow_keep(follow);
+	assert_int_equal(follow->found_count, 0);
+	follow_stop(follow);
+}
+
 static uint32_t count_remembered(const struct follow *follow)
 {
 	uint32_t count = 0;
@@ -262,6 +293,7 @@ int main(void)
 		cmocka_unit_test(overlays_are_worlds_of_their_own),
 		cmocka_unit_test(each_vlan_that_it_was_seen_in_is_kept),
 		cmocka_unit_test(a_job_that_begins_unseen_is_no_fault),
+		cmocka_unit_test(a_job_that_has_both_ends_soon_is_no_fault),
 		cmocka_unit_test(few_of_many_others_are_remembered_at_a_time),
 	};
 
