@@ -110,6 +110,56 @@ static int compare_clusters(const void *a, const void *b)
 	return (left->at > right->at) - (left->at < right->at);
 }
 
+/* --- rings that lack packets --- */
+
+struct doubt {
+	size_t pairs, alike; /* of connections that go the same way */
+	bool holey;
+};
+
+static void doubt_pairs(struct doubt *doubt, const struct ft_nccl_apart_finder *finder,
+			const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
+{
+	for (size_t i = 0; i < a->count; i++)
+		for (size_t j = a == b ? i + 1 : 0; j < b->count; j++) {
+			const uint32_t one = a->at[i], other = b->at[j];
+
+			if (finder->from[one] != finder->from[other] ||
+			    finder->to[one] != finder->to[other])
+				continue;
+			doubt->pairs++;
+			doubt->alike += ft_nccl_are_busy_alike(finder, one, other) ? 1 : 0;
+			doubt->holey |=
+				finder->spells.at[one].holey || finder->spells.at[other].holey;
+		}
+}
+
+/* What goes the same way in these rings, which nothing has told apart, is mostly not seen to be busy alike. */
+static bool is_doubtful(const struct ft_nccl_apart_finder *finder, size_t begin, size_t rings,
+			uint32_t part)
+{
+	struct doubt doubt = { 0 };
+
+	for (size_t i = begin; i < rings; i++)
+		for (size_t j = i; finder->clusters[i].part == part && j < rings; j++)
+			if (finder->clusters[j].part == part)
+				doubt_pairs(&doubt, finder, &finder->clusters[i],
+					    &finder->clusters[j]);
+	return doubt.holey && 3 * doubt.alike < 2 * doubt.pairs;
+}
+
+static void tangle_doubtful(struct ft_nccl_apart_finder *finder, size_t begin, size_t rings,
+			    uint32_t first)
+{
+	for (uint32_t part = first; part <= finder->parts; part++) {
+		const bool doubtful = is_doubtful(finder, begin, rings, part);
+
+		for (size_t i = begin; doubtful && i < rings; i++)
+			if (finder->clusters[i].part == part)
+				tangle(finder, i, i + 1);
+	}
+}
+
 /* Behind the last one: there may be as many other clusters as connections that nothing passed over. */
 static size_t put_rings_first(struct ft_nccl_apart_finder *finder, size_t begin, size_t end)
 {
@@ -125,6 +175,7 @@ static void part_component(struct ft_nccl_apart_finder *finder, size_t begin, si
 	const size_t rings = put_rings_first(finder, begin, end);
 
 	part_rings(finder, begin, rings);
+	tangle_doubtful(finder, begin, rings, first);
 	find_alone(finder, begin, rings);
 	if (rings > begin)
 		ft_nccl_others_part(finder, &(struct ft_nccl_others){ begin, rings, end, first });
@@ -221,6 +272,8 @@ int ft_nccl_apart_find(struct ft_nccl_apart *apart, const struct ft_nccl_apart_i
 		error = ft_nccl_rhythms_find(&finder.rhythms, input->tracks,
 					     input->connection_count);
 	if (error == 0)
+		error = ft_nccl_spells_find(&finder.spells, input->tracks, input->connection_count);
+	if (error == 0)
 		error = ft_nccl_cycle_create(&finder.cycle, finder.sites.count);
 	if (error == 0)
 		error = reserve(&finder);
@@ -228,6 +281,7 @@ int ft_nccl_apart_find(struct ft_nccl_apart *apart, const struct ft_nccl_apart_i
 		error = find(&finder, apart);
 	ft_nccl_sites_free(&finder.sites);
 	ft_nccl_rhythms_free(&finder.rhythms);
+	ft_nccl_spells_free(&finder.spells);
 	ft_nccl_cycle_free(&finder.cycle);
 	free(finder.from);
 	free(finder.to);

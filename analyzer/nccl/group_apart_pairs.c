@@ -94,16 +94,19 @@ bool ft_nccl_ring_has_one_rank_each(const struct ft_nccl_apart_finder *finder,
 bool ft_nccl_clusters_clash(const struct ft_nccl_apart_finder *finder,
 			    const struct ft_nccl_cluster *a, const struct ft_nccl_cluster *b)
 {
-	struct ft_nccl_clash clash = { 0 };
+	struct ft_nccl_clash clash = { 0 }, spells = { 0 };
 
 	for (size_t i = 0; i < a->count && i < WAYS_WEIGHED; i++) {
 		const uint32_t beside = ft_nccl_cluster_find_beside(finder, b, a->at[i]);
 
-		if (beside != FT_NCCL_NONE)
-			ft_nccl_rhythms_weigh(&clash, &finder->rhythms.at[a->at[i]],
-					      &finder->rhythms.at[beside]);
+		if (beside == FT_NCCL_NONE)
+			continue;
+		ft_nccl_rhythms_weigh(&clash, &finder->rhythms.at[a->at[i]],
+				      &finder->rhythms.at[beside]);
+		ft_nccl_spells_weigh(&spells, &finder->spells.at[a->at[i]],
+				     &finder->spells.at[beside]);
 	}
-	return ft_nccl_clash_tells_apart(&clash);
+	return ft_nccl_clash_tells_apart(&clash) || ft_nccl_spells_tell_apart(&spells);
 }
 
 /* Of two such rings: somewhere they have different ones. */

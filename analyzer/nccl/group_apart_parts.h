@@ -4,6 +4,7 @@
 #include "group_cycle.h"
 #include "group_rhythm.h"
 #include "group_sites.h"
+#include "group_spells.h"
 
 /* What is busy at the same times: connections of a channel, or of several. */
 struct ft_nccl_cluster {
@@ -31,6 +32,7 @@ struct ft_nccl_apart_finder {
 	struct ft_nccl_sites sites;
 	const struct ft_nccl_tag *tags;
 	struct ft_nccl_rhythms rhythms;
+	struct ft_nccl_spells spells;
 	struct ft_nccl_cycle cycle;
 	uint32_t *from, *to; /* sites, by place */
 	bool *sends;         /* by place: offers are those of sends alone */
@@ -56,5 +58,8 @@ bool ft_nccl_clusters_go_around(struct ft_nccl_apart_finder *finder,
 /* Whether all over which something passed does, whatever it carries. */
 bool ft_nccl_clusters_lead_around(struct ft_nccl_apart_finder *finder,
 				  const struct ft_nccl_cluster *cluster);
+
+/* Two connections: at the same times, with as many messages; where it is not known how many, with such as are alike. */
+bool ft_nccl_are_busy_alike(const struct ft_nccl_apart_finder *finder, uint32_t a, uint32_t b);
 
 bool ft_nccl_cluster_has_site(const struct ft_nccl_cluster *cluster, uint32_t site);

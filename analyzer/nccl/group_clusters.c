@@ -33,6 +33,19 @@ static size_t list_ends(struct ft_nccl_apart_finder *finder)
 	return count;
 }
 
+bool ft_nccl_are_busy_alike(const struct ft_nccl_apart_finder *finder, uint32_t a, uint32_t b)
+{
+	switch (ft_nccl_spells_compare(&finder->spells.at[a], &finder->spells.at[b])) {
+	case FT_NCCL_ALIKE:
+		return true;
+	case FT_NCCL_UNLIKE:
+		return false;
+	case FT_NCCL_UNDECIDED:
+		break;
+	}
+	return ft_nccl_rhythms_agree(&finder->rhythms.at[a], &finder->rhythms.at[b]);
+}
+
 /* Of those at one site sends and receives are one, all else is that is busy at the same times. */
 static void unite_at_site(struct ft_nccl_apart_finder *finder,
 			  const struct ft_nccl_cluster_end *ends, size_t count)
@@ -52,7 +65,7 @@ static void unite_at_site(struct ft_nccl_apart_finder *finder,
 
 			if (!finder->sends[b] &&
 			    ft_nccl_root_of(finder->root, a) != ft_nccl_root_of(finder->root, b) &&
-			    ft_nccl_rhythms_agree(&finder->rhythms.at[a], &finder->rhythms.at[b]))
+			    ft_nccl_are_busy_alike(finder, a, b))
 				ft_nccl_unite(finder->root, a, b);
 		}
 	}

@@ -88,6 +88,61 @@ static void rings_that_work_together_are_channels(void **state)
 	assert_int_equal(groups.communicators[0].channel_count, 2);
 }
 
+/* Of all messages one in so many: nothing of it was seen. */
+static void lose_one_in(uint32_t every)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < play.message_count; i++)
+		if (i % every != every - 1)
+			play.messages[kept++] = play.messages[i];
+	play.message_count = kept;
+}
+
+/* At the same time, rings of three: other data, as many members. */
+static void go_round_together(const uint64_t *one, const uint64_t *other, uint32_t messages)
+{
+	const uint64_t frame = play.frame;
+
+	play.offered = SLICE;
+	play_step(&play, 0, 3, one, STEPS);
+	play.frame = frame + 1;
+	play_step(&play, 3, 3, other, messages);
+}
+
+/* How many messages an operation has is not known of most then. */
+static void rings_that_do_other_things_are_of_two_where_messages_are_missing(void **state)
+{
+	static const uint64_t longer[STEPS] = { 65536, 60000, 65536, 60000,
+						65536, 60000, 65536, 60000 };
+	static const uint64_t shorter[STEPS] = { 32768, 32768, 32768, 32768,
+						 32768, 32768, 32768, 32768 };
+
+	(void)state;
+	play_ring(&play, 3);
+	play_ring(&play, 3);
+	for (unsigned i = 0; i < 8; i++)
+		go_round_together(shorter, longer, STEPS - 2);
+	lose_one_in(7);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.communicator_count, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(connections_of(i), 3);
+}
+
+static void rings_that_do_the_same_are_channels_where_messages_are_missing(void **state)
+{
+	(void)state;
+	play_ring(&play, 3);
+	play_ring(&play, 3);
+	for (unsigned i = 0; i < 8; i++)
+		go_round_together(slices, slices, STEPS);
+	lose_one_in(7);
+	play_groups(&play, &groups);
+	assert_int_equal(groups.communicator_count, 1);
+	assert_int_equal(groups.communicators[0].channel_count, 2);
+}
+
 static void sends_beside_a_ring_are_apart(void **state)
 {
 	(void)state;
@@ -154,6 +209,8 @@ int main(void)
 		cmocka_unit_test(a_ring_through_some_of_the_hosts_is_of_another_communicator),
 		cmocka_unit_test(rings_that_take_turns_are_of_two),
 		cmocka_unit_test(rings_that_work_together_are_channels),
+		cmocka_unit_test(rings_that_do_other_things_are_of_two_where_messages_are_missing),
+		cmocka_unit_test(rings_that_do_the_same_are_channels_where_messages_are_missing),
 		cmocka_unit_test(sends_beside_a_ring_are_apart),
 		cmocka_unit_test(sends_alone_are_one),
 		cmocka_unit_test(a_rank_of_two_hosts_is_no_process),
