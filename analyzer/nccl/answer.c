@@ -140,6 +140,12 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 		answer.k++;
 	if (fit == FT_NCCL_NOT_YET && !is_counted(moment, answer.k, any_write, &answer.request))
 		return ft_nccl_answer_search(moment, any_write, exact);
+	if (fit == FT_NCCL_NO_CTS && ft_nccl_has_unmet_devices(followed)) {
+		const struct ft_nccl_answer other = ft_nccl_answer_search(moment, any_write, exact);
+
+		if (other.searched) /* queue pairs of those have the messages between */
+			return other;
+	}
 	if (fit == FT_NCCL_NO_FIT && !ft_nccl_split_is_known(followed)) {
 		ft_nccl_order_miscounted(moment->followed); /* it takes turns with others */
 		return ft_nccl_answer_search(moment, any_write, exact);

@@ -13,11 +13,16 @@ static uint8_t sets_of(const struct ft_nccl_followed *followed)
 	return model->qps_per_device != 0 ? model->qps_per_device : 1;
 }
 
+bool ft_nccl_has_unmet_devices(const struct ft_nccl_followed *followed)
+{
+	return followed->lanes[0].cts_step > followed->model.devices;
+}
+
 /* There are no more queue pairs than those known. */
 static bool has_all_lanes(const struct ft_nccl_followed *followed)
 {
-	if (followed->lanes[0].cts_step > followed->model.devices)
-		return false; /* devices that were not met yet */
+	if (ft_nccl_has_unmet_devices(followed))
+		return false;
 	if (followed->model.is_set_up)
 		return !followed->unsure || followed->in_a_row >= IN_A_ROW;
 	return !followed->shared && followed->in_a_row >= IN_A_ROW;

@@ -7,6 +7,9 @@
 /* Whether lanes take messages in a known order: one set, or the rule is known. */
 bool ft_nccl_split_is_known(const struct ft_nccl_followed *followed);
 
+/* Clear-to-sends take turns with devices that were not met: whose queue pairs have which messages is not known. */
+bool ft_nccl_has_unmet_devices(const struct ft_nccl_followed *followed);
+
 /* From one message on a lane to the next; 0: not known. */
 uint32_t ft_nccl_split_step(const struct ft_nccl_followed *followed);
 

@@ -142,6 +142,14 @@ class Shapes(WithFolder):
                     with self.subTest(net=net, way=way.__name__):
                         self.nothing_is_found(self.told(shape, way))
 
+    def test_data_between_clear_to_sends_of_devices_that_were_not_met(self):
+        """Of a receiver's two devices the other one's are not known: data goes by where it was asked for, not by how much came."""
+        for seed, release in ((10, (29, 7)), (22, (21, 5))):
+            told = self.told(Shape(seed, LIDS, release, (1, 2), sets=2, styles=("LL", "SIMPLE"), setup=False))
+            with self.subTest(release=release):
+                self.nothing_is_found(told)
+                self.assertEqual(list(told.wrong_messages()), [])
+
     def test_writes_and_additions_beside_nccl(self):
         """Of GPUs by GIN, from 2.28 on, or as others, NVSHMEM among them, have them, too."""
         for release, is_told in (((21, 5), False), ((24, 3), False), ((28, 9), True), ((30, 7), True)):
