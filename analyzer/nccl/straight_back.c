@@ -31,14 +31,17 @@ static void write(struct ft_nccl_followed *followed, struct ft_nccl_transfer *tr
 	bool bare = (message->from & FT_NCCL_STRAIGHT_BARE) != 0;
 	uint32_t packets = ft_nccl_straight_packets(straight, message->written) + (bare ? 1 : 0);
 	uint64_t first_frame = ft_nccl_straight_frame(straight, message->first_frame);
+	const struct ft_nccl_begun begun = { message->va, first_frame, message->first_ts_ns,
+					     message->written, message->from & FT_PSN_MOST };
 
 	request->written = share->bytes = transfer->written = message->written;
 	request->has_written = true;
 	transfer->bare = bare;
+	transfer->guessed = transfer->guessed || !followed->numbered;
 	*share = (struct ft_nccl_share){
 		.bytes = message->written,
-		.first = { message->va, first_frame, message->first_ts_ns, message->written,
-			   message->from & FT_PSN_MOST },
+		.first = begun,
+		.last = begun,
 		.packets = packets,
 		.from = message->from & FT_PSN_MOST,
 		.to = ft_psn_add(message->from, packets - 1),
@@ -116,19 +119,35 @@ static void tell_asked(struct ft_nccl_followed *followed)
 	followed->readable += asked;
 }
 
+/* Where the last message ended: behind its last packet, or where that begins which is under way and follows one on the way. */
+static uint32_t ended_to(const struct ft_nccl_straight *straight, const struct ft_nccl_lane *lane,
+			 uint64_t begun)
+{
+	uint64_t k = straight->next - 1;
+
+	if (!lane->open)
+		return straight->data_psn;
+	return begun > 1 ? straight->messages[k & straight->mask].from & FT_PSN_MOST
+			 : lane->ended_to;
+}
+
 static void tell_lane(const struct ft_nccl_straight *straight, struct ft_nccl_lane *lane)
 {
+	uint64_t begun = straight->next - lane->next;
+
 	lane->data.next = straight->data_psn;
 	lane->data_acked.ordered = lane->data_acked.ordered || straight->data_acked;
-	if (straight->next == lane->next)
+	if (begun == 0)
 		return;
 	lane->next = straight->next;
 	lane->slack = 0;
 	lane->at = straight->next - 1;
+	lane->begun_frame = ft_nccl_straight_frame(
+		straight, straight->messages[lane->at & straight->mask].first_frame);
+	lane->turns += (uint32_t)begun;
 	lane->open = straight->stage != FT_NCCL_STRAIGHT_IDLE;
 	lane->writing = straight->stage == FT_NCCL_STRAIGHT_WRITING;
-	if (!lane->open)
-		lane->ended_to = straight->data_psn;
+	lane->ended_to = ended_to(straight, lane, begun);
 	if (lane->writing)
 		lane->write_end = straight->data_psn;
 }

@@ -263,6 +263,7 @@ static void tell_part(struct ft_nccl_followed *followed, struct ft_nccl_transfer
 
 	if ((whole->begun & 1u << i) != 0) {
 		begin_share(straight, &followed->lanes[i], part, share);
+		transfer->guessed = transfer->guessed || !followed->numbered;
 		share->turn = --*turns;
 		ft_nccl_message_reach(&transfer->message, share->first.frame, part->ts_ns);
 	}
@@ -323,16 +324,35 @@ static void tell(struct ft_nccl_followed *followed, uint64_t k, uint32_t *turns)
 	}
 }
 
+/* The first packet of the write under way, which began on the way: a message keeps its place until it is over. */
+static uint32_t first_of(const struct ft_nccl_straight *straight,
+			 const struct ft_nccl_straight_lane *lane)
+{
+	return straight->stage == FT_NCCL_STRAIGHT_ROTA
+		       ? straight->rota[ft_nccl_rota_place(lane->at)].from
+		       : ft_nccl_straight_part(straight, lane->likely, lane->index)->from;
+}
+
+/* Behind the last message that ended on the way, if one did; `was_open`: when it went straight a message was under way. */
+static uint32_t ended_to(const struct ft_nccl_straight *straight,
+			 const struct ft_nccl_straight_lane *told, const struct ft_nccl_lane *lane,
+			 bool was_open)
+{
+	if (told->begun + was_open <= lane->open)
+		return lane->ended_to;
+	return lane->open ? first_of(straight, told) : told->psn;
+}
+
 static void tell_lane(struct ft_nccl_followed *followed, uint8_t i)
 {
 	const struct ft_nccl_straight_lane *told = &followed->straight->lanes[i];
 	struct ft_nccl_lane *lane = &followed->lanes[i];
+	bool was_open = lane->open;
 
 	lane->data.next = told->psn;
 	lane->open = told->stage != FT_NCCL_STRAIGHT_IDLE;
 	lane->writing = told->stage == FT_NCCL_STRAIGHT_WRITING;
-	if (!lane->open && told->begun != 0)
-		lane->ended_to = told->psn;
+	lane->ended_to = ended_to(followed->straight, told, lane, was_open);
 	if (lane->writing)
 		lane->write_end = told->psn;
 	if (told->acked != FT_NCCL_NONE)
