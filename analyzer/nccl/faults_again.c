@@ -89,9 +89,12 @@ static void tell_too_early(struct ft_nccl_moment *moment, const struct ft_nccl_t
 		ft_nccl_tell_of_data(moment->connections, &found);
 }
 
-/* Which of the two is the connection's is not known: the receiver takes the first, whoever sent it. */
+/*
+ * Which of the two is the connection's is not known: the receiver takes the first, whoever sent it. `is_asked`: what goes elsewhere
+ * than the owner asked for was asked for by another message, which may be that of another job.
+ */
 static void tell_both(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *again,
-		      const struct ft_nccl_begun *begun)
+		      const struct ft_nccl_begun *begun, bool is_asked)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
 	struct ft_nccl_found found = ft_nccl_found_in(moment->followed, seen, FT_NCCL_REPLAY, 0.8);
@@ -101,12 +104,14 @@ static void tell_both(struct ft_nccl_moment *moment, const struct ft_nccl_transf
 		 "frame %" PRIu64 " writes %" PRIu32 " bytes to 0x%" PRIx64 ", frame %" PRIu64
 		 " %" PRIu32 " to 0x%" PRIx64 ", with one PSN: one of the two is forged",
 		 begun->frame, begun->length, begun->va, seen->frame, seen->length, seen->va);
-	found.frame = begun->frame;
-	found.ts_ns = begun->ts_ns;
-	ft_nccl_tell_of_data(moment->connections, &found);
-	found.frame = seen->frame;
-	found.ts_ns = seen->ts_ns;
-	ft_nccl_tell_of_data(moment->connections, &found);
+	for (unsigned i = 0; i < 2; i++) {
+		found.frame = i == 0 ? begun->frame : seen->frame;
+		found.ts_ns = i == 0 ? begun->ts_ns : seen->ts_ns;
+		if (is_asked)
+			ft_nccl_tell_in_turn(moment, &found, false);
+		else
+			ft_nccl_tell_of_data(moment->connections, &found);
+	}
 }
 
 /* Two writes have one PSN, and differ. The first may be known to be the forged one. */
@@ -120,7 +125,7 @@ static void tell_twins(struct ft_nccl_moment *moment, const struct ft_nccl_trans
 	if (begun->frame < asked && asked < moment->seen->frame)
 		tell_too_early(moment, owner, begun);
 	else
-		tell_both(moment, owner, begun);
+		tell_both(moment, owner, begun, false);
 }
 
 /* The message that has the PSN on the queue pair, as far as messages are remembered; NULL: none. */
@@ -232,8 +237,8 @@ struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment,
 	    !ft_nccl_answers(moment->followed, owner, seen, &request)) {
 		if (*twin == NULL || ft_nccl_goes_nowhere(moment))
 			ft_nccl_tell_outside(moment, owner);
-		else /* another message asked for it, whose the PSN may be */
-			tell_twins(moment, owner, *twin);
+		else if (!ft_nccl_is_nowhere(moment->followed, (*twin)->frame))
+			tell_both(moment, owner, *twin, true);
 	} else if (*twin != NULL && (is_other(*twin, seen) || lacks_end(moment->lane, seen))) {
 		tell_twins(moment, owner, *twin);
 		return owner;
