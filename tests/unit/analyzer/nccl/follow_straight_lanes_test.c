@@ -119,12 +119,40 @@ static void a_queue_pair_that_rests_goes_on_with_another_message(void **state)
 	follow_stop(follow);
 }
 
+/* One writes where another one has a message under way: that is for the general way to tell. */
+static void a_message_that_another_queue_pair_has_begun_does_not_go_straight(void **state)
+{
+	enum { KNOWN_OF_TWO = 26 };
+	struct follow *follow = audit_start();
+	uint32_t psns[2] = { 0 };
+	struct packet packet;
+	uint32_t turns;
+	uint64_t k;
+
+	(void)state;
+	for (k = 0; k < KNOWN_OF_TWO; k++)
+		pass_in_turn(follow, k, psns);
+	turns = only_one(follow)->straight->turns;
+	pass_cts(follow, k);
+	packet = data_of(follow, k, LONG, 0);
+	packet.psn = psns[0];
+	pass(follow, &packet);
+	assert_true(is_straight(follow));
+	assert_int_equal(only_one(follow)->straight->turns, turns);
+	packet.qpn += 2;
+	packet.psn = psns[1];
+	pass(follow, &packet);
+	assert_int_equal(only_one(follow)->straight->turns, turns + 1);
+	follow_stop(follow);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(queue_pairs_that_take_turns_go_straight_through_the_first_slot),
 		cmocka_unit_test(the_answers_to_a_queue_pair_that_is_learnt_go_straight),
 		cmocka_unit_test(a_queue_pair_that_rests_goes_on_with_another_message),
+		cmocka_unit_test(a_message_that_another_queue_pair_has_begun_does_not_go_straight),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
