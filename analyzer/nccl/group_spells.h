@@ -3,9 +3,9 @@
 #include "group_rhythm.h"
 
 /*
- * What a connection carried, as far as its messages are alike: some in a row with no pause that was seen, which were offered the same,
- * and of which the longest are about as long. Unlike a beat it needs nothing of where an operation begins and ends: where many packets
- * are missing, hardly two connections have as many messages between two pauses.
+ * What a connection carried, as far as its messages are alike: some in a row with no pause that was seen, which were offered
+ * the same, and of which the longest are about as long. Unlike a beat it needs nothing of where an operation begins and ends:
+ * where many packets are missing, hardly two connections have as many messages between two pauses.
  */
 struct ft_nccl_spell {
 	uint64_t from, to; /* frames */

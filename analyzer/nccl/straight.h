@@ -24,8 +24,8 @@
  *
  * Several queue pairs that take turns, or share the messages, each have a message of their own under way: what is expected
  * is looked up among what was asked for, and a few words for each queue pair, and for what it brought of a message, are
- * remembered: straight_lanes.c. If they take turns in an order that is known, each has a line of its own that tells all which
- * data is asked: rota.c.
+ * remembered: straight_lanes.c. If each message is brought by one of them, whether or not it is known by which, a queue pair has a
+ * line of its own that tells all which data is asked: rota.c.
  */
 
 /* One end of one lane, as a number below FT_NCCL_STRAIGHT_PLACES. */
@@ -248,8 +248,8 @@ void ft_nccl_straight_enter(struct ft_nccl_followed *followed);
 enum ft_nccl_straight_kind {
 	FT_NCCL_STRAIGHT_DATA, /* or what answers it: the connection's first line */
 	FT_NCCL_STRAIGHT_CTS, /* that, and those of clear-to-sends; and the message behind theirs */
-	FT_NCCL_STRAIGHT_LANE,    /* that, and the lane's */
-	FT_NCCL_STRAIGHT_OF_ROTA, /* the lane's */
+	FT_NCCL_STRAIGHT_LANE,    /* the connection's first line, and the lane's */
+	FT_NCCL_STRAIGHT_OF_ROTA, /* the lane's alone */
 };
 enum ft_nccl_straight_kind ft_nccl_straight_kind(const struct ft_nccl_straight *straight,
 						 uint32_t place);
@@ -301,14 +301,18 @@ uintptr_t ft_nccl_straight_take_lane(struct ft_nccl_straight *straight, uint32_t
  * what its messages are. What is asked for next, and all else that is alike, is known on the way there; room for messages is
  * made here.
  */
-bool ft_nccl_straight_take_over_message(const struct ft_nccl_straight *straight,
-					const struct ft_nccl_transfer *transfer,
-					struct ft_nccl_straight_whole *whole);
-bool ft_nccl_straight_keeps_place(const struct ft_nccl_followed *followed,
-				  const struct ft_nccl_transfer *transfer);
 bool ft_nccl_straight_may_have_lanes(const struct ft_nccl_followed *followed);
 bool ft_nccl_straight_take_over_lanes(struct ft_nccl_followed *followed);
 void ft_nccl_straight_tell_lanes(struct ft_nccl_followed *followed);
+
+/* One message, into *whole, which is all zero. False: it takes the general way, and *whole is to be left. */
+bool ft_nccl_straight_take_over_message(const struct ft_nccl_straight *straight,
+					const struct ft_nccl_transfer *transfer,
+					struct ft_nccl_straight_whole *whole);
+
+/* One from before those that are taken over is not over, or may be another one's: nobody else gets its place. */
+bool ft_nccl_straight_keeps_place(const struct ft_nccl_followed *followed,
+				  const struct ft_nccl_transfer *transfer);
 
 /* The PSN of data that comes next on a lane, wherever it is known. */
 uint32_t ft_nccl_straight_next(const struct ft_nccl_followed *followed, uint8_t lane);

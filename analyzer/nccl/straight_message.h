@@ -21,7 +21,7 @@ enum ft_nccl_straight_stage {
 	FT_NCCL_STRAIGHT_WRITTEN,
 	/* of a connection: each lane has its own .. */
 	FT_NCCL_STRAIGHT_SEVERAL,
-	FT_NCCL_STRAIGHT_ROTA, /* .. and brings one message in so many, in an order that is known */
+	FT_NCCL_STRAIGHT_ROTA, /* .. and brings all of it: rota.h */
 };
 
 /* A message that was asked for, and may have come. */
