@@ -38,17 +38,22 @@ static inline unsigned ft_watch_place(const struct ft_worker *worker, const stru
 	return (unsigned)(item - worker->batch.items) % 64;
 }
 
-/* For the follower. */
+/* For the follower: or not, as the case may be. */
+static inline void ft_watch_mark_if(struct ft_worker *worker, struct ft_item *item, bool is_shown)
+{
+	item->framing |= is_shown ? FT_FRAMING_SHOWN : 0;
+	worker->batch.framed |= (uint64_t)is_shown << ft_watch_place(worker, item);
+}
+
 static inline void ft_watch_mark(struct ft_worker *worker, struct ft_item *item)
 {
-	item->framing |= FT_FRAMING_SHOWN;
-	worker->batch.framed |= UINT64_C(1) << ft_watch_place(worker, item);
+	ft_watch_mark_if(worker, item, true);
 }
 
 /* The operation is one of those with a bit. */
 static inline bool ft_watch_is_among(uint32_t operations, uint32_t opcode)
 {
-	return opcode < 32 && (operations >> opcode & 1) != 0;
+	return ((opcode < 32) & (operations >> opcode % 32 & 1)) != 0;
 }
 
 /* By a hash, since the last packets of messages often have PSNs that are alike. */
@@ -80,23 +85,30 @@ static inline bool ft_watch_rests(const struct ft_item *item, const struct ft_fl
 		       : psn % FT_WATCH_AGAIN != 0;
 }
 
-/* One of a half-connection that is followed, and no data. */
-static inline void ft_watch_answer(struct ft_worker *worker, struct ft_item *item,
-				   struct ft_flow *flow)
+/* One of a half-connection that is followed, of which it is not known yet how it asks, or acknowledges. */
+static inline void ft_watch_young(struct ft_worker *worker, struct ft_item *item,
+				  struct ft_flow *flow)
 {
-	uint32_t opcode = item->observed.opcode, psn = item->observed.psn;
-	bool is_known = flow->watched >= FT_WATCH_ASKING;
+	uint32_t opcode = item->observed.opcode;
 
-	if (opcode == FT_WATCH_ACK) {
-		if (!is_known && ft_watch_is_one_of(psn, FT_WATCH_COUNTED))
-			flow->watched++;
-		if (!is_known || ft_watch_is_sample(psn))
-			ft_watch_mark(worker, item);
-	} else if (!is_known) {
-		ft_watch_closely(worker, item, flow);
-	} else if (opcode == FT_WATCH_ASK) {
+	if (ft_watch_is_among(FT_WATCH_DATA, opcode)) {
 		ft_watch_mark(worker, item);
+	} else if (opcode == FT_WATCH_ACK) {
+		if (ft_watch_is_one_of(item->observed.psn, FT_WATCH_COUNTED))
+			flow->watched++;
+		ft_watch_mark(worker, item);
+	} else {
+		ft_watch_closely(worker, item, flow);
 	}
+}
+
+/* .. of which it is. What it is to be told by is as good as random: there is no branch on that. */
+static inline void ft_watch_known(struct ft_worker *worker, struct ft_item *item)
+{
+	uint32_t opcode = item->observed.opcode;
+	bool is_sample = (opcode == FT_WATCH_ACK) & ft_watch_is_sample(item->observed.psn);
+
+	ft_watch_mark_if(worker, item, ft_watch_is_among(FT_WATCH_WRITES, opcode) | is_sample);
 }
 
 /* Show it, if its operation is worth a look; `flow` is its half-connection. Most are the middle of a write, and are not. */
@@ -109,10 +121,10 @@ static inline void ft_watch(struct ft_worker *worker, struct ft_item *item, stru
 	if (flow->watched < FT_WATCH_FOLLOWED) {
 		if (!ft_watch_rests(item, flow))
 			ft_watch_closely(worker, item, flow);
-	} else if (ft_watch_is_among(FT_WATCH_DATA, opcode)) {
-		ft_watch_mark(worker, item);
+	} else if (flow->watched < FT_WATCH_ASKING) {
+		ft_watch_young(worker, item, flow);
 	} else {
-		ft_watch_answer(worker, item, flow);
+		ft_watch_known(worker, item);
 	}
 }
 
