@@ -147,11 +147,7 @@ static int account_for(void *context, const struct ft_source *source, const stru
 	struct ft_engine *engine = context;
 	unsigned at = 0;
 	int error = 0;
-	bool seen;
-
-	if (batch->framed != 0)
-		ft_framing_prefetch_early(engine->framing, batch);
-	seen = ft_account_at_once(&engine->account, batch);
+	bool seen = ft_account_at_once(&engine->account, batch);
 
 	if (batch->mirrored)
 		see_numbers(engine, batch);

@@ -240,9 +240,12 @@ static bool is_expected(const struct ft_framing *framing, const struct ft_item *
 	return ft_nccl_glance(&framing->way, &glimpse);
 }
 
-/* Those that are expected, up to the first where that takes more than a glance. What is left. */
-static uint64_t pass_expected(const struct ft_framing *framing, const struct ft_item *items,
-			      uint64_t marks)
+/*
+ * Those that are expected, up to the first where that takes more than a glance. What is left. By itself, so that no other way
+ * takes its registers.
+ */
+__attribute__((noinline)) static uint64_t pass_expected(const struct ft_framing *framing,
+							const struct ft_item *items, uint64_t marks)
 {
 	const struct ft_nccl_way way = framing->way;
 	const uint32_t since = framing->since;
@@ -327,15 +330,6 @@ void ft_framing_reuse(struct ft_framing *framing, uint64_t reused, const struct 
 	framing->lap = last_lap;
 	framing->renewals += is_same ? 0 : 1;
 	framing->since = framing->one_table && is_same ? framing->renewals : 0;
-}
-
-void ft_framing_prefetch_early(const struct ft_framing *framing, const struct ft_batch *batch)
-{
-	const struct ft_nccl_way way = framing->way;
-	uint64_t marks = marks_from(batch->framed, 0, batch->count);
-
-	for (; marks != 0; marks &= marks - 1)
-		ft_nccl_prefetch_early(&way, batch->items[__builtin_ctzll(marks)].record);
 }
 
 void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch *batch)

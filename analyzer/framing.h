@@ -88,9 +88,6 @@ void ft_framing_show_all(struct ft_framing *framing);
 /* Before items of a batch, which is not empty: of how many half-connections others took the record, this batch included. */
 void ft_framing_reuse(struct ft_framing *framing, uint64_t reused, const struct ft_batch *batch);
 
-/* Some packets before ft_framing_prefetch(): what that asks for. */
-void ft_framing_prefetch_early(const struct ft_framing *framing, const struct ft_batch *batch);
-
 /* Fetch from memory what is known of the connections of a batch's first 64 items, as far as it is to see these. */
 void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch *batch);
 

@@ -170,17 +170,19 @@ struct ft_nccl_waiting {
 struct ft_nccl_hint {
 	uint64_t sure; /* if it is still this, they go there again: glance.c */
 	int32_t ahead; /* as ft_nccl_straight_take() had it last: from `straights` on, in FT_NCCL_HINT_UNITs */
-	uint32_t at : 26;  /* connection */
-	uint32_t kind : 2; /* enum ft_nccl_straight_kind */
-	uint32_t place : 4;
+	/* what they ask for first, likewise, in cache lines; and above that ft_nccl_straight_reach_of(): no bit fields, which take
+	 * longer */
+	uint32_t where;
 };
-static_assert(sizeof(struct ft_nccl_hint) == 16 && FT_NCCL_STRAIGHT_PLACES <= 1 << 4,
-	      "four in a cache line");
+static_assert(sizeof(struct ft_nccl_hint) == 16, "four in a cache line");
 
 enum {
-	FT_NCCL_HINT_CONNECTIONS = 1 << 26,
+	FT_NCCL_HINT_LINE_BITS = 26,
+	FT_NCCL_HINT_CONNECTIONS = (1 << FT_NCCL_HINT_LINE_BITS) /
+				   (sizeof(struct ft_nccl_straight) / FT_NCCL_STRAIGHT_LINE),
 	FT_NCCL_HINT_UNIT = 32, /* bytes */
 };
+static_assert(FT_NCCL_STRAIGHT_REACHES <= 1 << (32 - FT_NCCL_HINT_LINE_BITS), "it has room");
 
 struct ft_nccl_connections {
 	struct ft_pool *pool; /* of each one's own memory */

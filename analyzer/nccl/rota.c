@@ -257,10 +257,18 @@ __attribute__((noinline)) static uintptr_t take_seldom(struct ft_nccl_straight *
 	}
 }
 
-uintptr_t ft_nccl_rota_take_data(struct ft_nccl_straight *straight,
-				 struct ft_nccl_straight_lane *lane,
+static inline struct ft_nccl_straight *straight_of(struct ft_nccl_straight_lane *lane)
+{
+	uint8_t *lanes = (uint8_t *)(lane - lane->index);
+
+	return (struct ft_nccl_straight *)(void *)(lanes -
+						   offsetof(struct ft_nccl_straight, lanes));
+}
+
+uintptr_t ft_nccl_rota_take_data(struct ft_nccl_straight_lane *lane,
 				 const struct ft_nccl_glimpse *glimpse)
 {
+	struct ft_nccl_straight *straight = straight_of(lane);
 	const struct ft_observed *observed = glimpse->observed;
 	const uint8_t *extension = ft_nccl_straight_extension(glimpse);
 
@@ -388,6 +396,6 @@ uintptr_t ft_nccl_rota_take(struct ft_nccl_straight *straight, uint32_t place,
 	struct ft_nccl_straight_lane *lane = &straight->lanes[ft_nccl_straight_lane(place)];
 
 	return ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER
-		       ? ft_nccl_rota_take_data(straight, lane, glimpse)
+		       ? ft_nccl_rota_take_data(lane, glimpse)
 		       : take_answer(straight, lane, glimpse);
 }

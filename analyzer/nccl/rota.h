@@ -27,8 +27,7 @@ static inline struct ft_nccl_rota_message *ft_nccl_rota_message(struct ft_nccl_s
 /* As ft_nccl_straight_take(); and the same of a packet to the receiver, on this lane. */
 uintptr_t ft_nccl_rota_take(struct ft_nccl_straight *straight, uint32_t place,
 			    const struct ft_nccl_glimpse *glimpse);
-uintptr_t ft_nccl_rota_take_data(struct ft_nccl_straight *straight,
-				 struct ft_nccl_straight_lane *lane,
+uintptr_t ft_nccl_rota_take_data(struct ft_nccl_straight_lane *lane,
 				 const struct ft_nccl_glimpse *glimpse);
 
 /*

@@ -55,19 +55,22 @@ static inline uint64_t differing(const uint8_t *a, const uint8_t *b, uint32_t wo
 	return bits;
 }
 
-/* So many bytes, 8 at least: a call to compare them would cost more. Those of families are told apart, to be compared at once. */
+/*
+ * So many bytes, 8 at least: a call to compare them would cost more. As many as families have, or nearly, are compared at once.
+ * The last word may overlap the one before it.
+ */
 static inline bool are_alike(const uint8_t *a, const uint8_t *b, uint32_t bytes)
 {
-	const uint32_t last = bytes - (uint32_t)sizeof(uint64_t);
+	const uint32_t last = bytes - (uint32_t)sizeof(uint64_t), words = (last + 7) / 8;
 	uint64_t bits = word_of(a + last) ^ word_of(b + last);
 
-	switch (last) {
-	case 48:
+	switch (words) {
+	case 6:
 		return (bits | differing(a, b, 6)) == 0;
-	case 16:
+	case 2:
 		return (bits | differing(a, b, 2)) == 0;
 	default:
-		return (bits | differing(a, b, (last + 7) / 8)) == 0;
+		return (bits | differing(a, b, words)) == 0;
 	}
 }
 
@@ -244,6 +247,21 @@ enum ft_nccl_straight_kind ft_nccl_straight_kind(const struct ft_nccl_straight *
 		       ? FT_NCCL_STRAIGHT_OF_ROTA
 		       : FT_NCCL_STRAIGHT_LANE;
 }
+
+/* clang-format off */
+#define FIRST_OF(kind) (FT_NCCL_STRAIGHT_##kind * FT_NCCL_STRAIGHT_PLACES)
+#define AT_LANE(i)     offsetof(struct ft_nccl_straight, lanes[i])
+#define BOTH_ENDS(i)   { AT_LANE(i), AT_LANE(i), 0, 0 }, { AT_LANE(i), AT_LANE(i), 0, 0 }
+
+/* Clear-to-sends come to the first place alone. */
+const struct ft_nccl_straight_reach ft_nccl_straight_reaches[FT_NCCL_STRAIGHT_REACHES] = {
+	[FIRST_OF(CTS)] = { offsetof(struct ft_nccl_straight, cts_va),
+			    offsetof(struct ft_nccl_straight, entry), FT_NCCL_STRAIGHT_LINE, 0 },
+	[FIRST_OF(LANE)] = BOTH_ENDS(0), BOTH_ENDS(1), BOTH_ENDS(2), BOTH_ENDS(3),
+			   BOTH_ENDS(4), BOTH_ENDS(5), BOTH_ENDS(6), BOTH_ENDS(7),
+};
+static_assert(FT_NCCL_STRAIGHT_LANES == 8, "two places of each");
+/* clang-format on */
 
 /* Two addresses of 16 bytes each: calls would cost more. */
 static inline bool is_between(const struct ft_flow_key *key, const uint8_t src[16],

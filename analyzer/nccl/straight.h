@@ -250,32 +250,52 @@ enum ft_nccl_straight_kind {
 	FT_NCCL_STRAIGHT_CTS, /* that, and those of clear-to-sends; and the message behind theirs */
 	FT_NCCL_STRAIGHT_LANE,    /* the connection's first line, and the lane's */
 	FT_NCCL_STRAIGHT_OF_ROTA, /* the lane's alone */
+	FT_NCCL_STRAIGHT_KINDS
 };
 enum ft_nccl_straight_kind ft_nccl_straight_kind(const struct ft_nccl_straight *straight,
 						 uint32_t place);
 
-enum { FT_NCCL_STRAIGHT_ROW = 4 /* clear-to-sends, of which several come one behind the other */ };
+/* What they ask for first: the lane's line in a rota, else the connection's. And back from there. */
+static inline size_t ft_nccl_straight_first_at(enum ft_nccl_straight_kind kind, uint32_t place)
+{
+	return kind == FT_NCCL_STRAIGHT_OF_ROTA
+		       ? offsetof(struct ft_nccl_straight, lanes) +
+				 ft_nccl_straight_lane(place) * sizeof(struct ft_nccl_straight_lane)
+		       : 0;
+}
+
+/*
+ * From there on, in bytes: two more lines; and of messages, of which several are asked for one behind the other, or one. Of a
+ * kind and a place.
+ */
+struct ft_nccl_straight_reach {
+	uint16_t second, third, row, none;
+};
+static_assert(sizeof(struct ft_nccl_straight_reach) == 8,
+	      "its place is found without a multiplication");
+
+enum { FT_NCCL_STRAIGHT_REACHES = FT_NCCL_STRAIGHT_KINDS * FT_NCCL_STRAIGHT_PLACES };
+extern const struct ft_nccl_straight_reach ft_nccl_straight_reaches[FT_NCCL_STRAIGHT_REACHES];
+
+static inline uint32_t ft_nccl_straight_reach_of(enum ft_nccl_straight_kind kind, uint32_t place)
+{
+	return (uint32_t)kind * FT_NCCL_STRAIGHT_PLACES + place;
+}
 
 /*
  * Fetch it. `ahead`: where the message is, or was. There is no branch on the kind, as that is as good as random. Compilers take
  * a function that only fetches for one that does nothing, and leave out calls to it: it is in line wherever it is used.
  */
 __attribute__((always_inline)) static inline void ft_nccl_straight_prefetch(
-	const struct ft_nccl_straight *straight, enum ft_nccl_straight_kind kind, uint32_t place,
-	uintptr_t ahead)
+	const uint8_t *first, const struct ft_nccl_straight_reach *reach, const uint8_t *ahead)
 {
-	const uint8_t *first = (const uint8_t *)straight;
-	const bool has_lane = kind >= FT_NCCL_STRAIGHT_LANE, is_cts = kind == FT_NCCL_STRAIGHT_CTS;
-	size_t lane = offsetof(struct ft_nccl_straight, lanes) +
-		      ft_nccl_straight_lane(place) * sizeof *straight->lanes;
-	size_t more = has_lane ? lane : is_cts ? offsetof(struct ft_nccl_straight, cts_va) : 0;
-
-	__builtin_prefetch(first + (kind == FT_NCCL_STRAIGHT_OF_ROTA ? lane : 0), 1);
-	__builtin_prefetch(first + more, 1);
-	__builtin_prefetch(first + more + (is_cts ? FT_NCCL_STRAIGHT_LINE : 0), 1);
-	for (size_t i = 0; i < FT_NCCL_STRAIGHT_ROW; i++)
-		__builtin_prefetch((const void *)(ahead + (is_cts ? i * FT_NCCL_STRAIGHT_LINE : 0)),
-				   1);
+	__builtin_prefetch(first, 1);
+	__builtin_prefetch(first + reach->second, 1);
+	__builtin_prefetch(first + reach->third, 1);
+	__builtin_prefetch(ahead, 1);
+	__builtin_prefetch(ahead + reach->row, 1);
+	__builtin_prefetch(ahead + 2 * (size_t)reach->row, 1);
+	__builtin_prefetch(ahead + 3 * (size_t)reach->row, 1);
 }
 
 /* The packet goes to this place of it, and comes from the other end. */
