@@ -70,6 +70,14 @@ static bool has_x5(const struct ft_nccl_traffic *traffic)
 	return (traffic->services & (1u << FT_UD | 1u << FT_RD | 1u << FT_XRC)) != 0;
 }
 
+/* What was written on it shows whose it is: CM made one that had the number at another time, or a forger named it. */
+static bool has_x6(const struct ft_nccl_traffic *traffic)
+{
+	const uint16_t written = 1u << FT_NCCL_N2 | 1u << FT_NCCL_N4;
+
+	return ft_nccl_is_made_by_cm(traffic) && (traffic->noted & written) == 0;
+}
+
 static const struct ft_nccl_sign nccl_signs[] = {
 	{ has_n1, 100, "N1" },
 	{ has_n2, 90, "N2" },
@@ -89,7 +97,7 @@ static const struct ft_nccl_sign nccl_signs[] = {
 	{ has_x3, FT_NCCL_RULED_OUT, "X3" },
 	{ has_x4, FT_NCCL_RULED_OUT, "X4" },
 	{ has_x5, FT_NCCL_RULED_OUT, "X5" },
-	{ ft_nccl_is_made_by_cm, FT_NCCL_RULED_OUT, "X6" },
+	{ has_x6, FT_NCCL_RULED_OUT, "X6" },
 };
 
 /*
