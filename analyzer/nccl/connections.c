@@ -7,6 +7,7 @@
 #include <decode/packet.h>
 
 #include "anew.h"
+#include "cut_writes.h"
 #include "faults.h"
 #include "fork.h"
 #include "order.h"
@@ -322,7 +323,7 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 	struct ft_nccl_end *end;
 
 	(void)qp;
-	if (ft_nccl_run_on(connections, seen))
+	if (ft_nccl_run_on(connections, seen) || ft_nccl_leave_out_cut(connections, seen))
 		return;
 	end = ft_nccl_end_of(connections, seen);
 	if (end != NULL && !ft_nccl_unpair(connections, end, seen)) {

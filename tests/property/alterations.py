@@ -164,16 +164,26 @@ def encrypted(chance, records):
 
 def with_payload(record, random_bytes):
     """Other bytes behind the transport headers, and the ICRC of these where it was captured."""
-    frame, end = record.bytes, UDP + struct.unpack_from(">H", record.bytes, UDP + 4)[0] - 4
+    frame, end = record.bytes, icrc_at(record)
     begin = BTH + 12 + EXTENDED.get(frame[BTH], 0)
     captured = min(end, len(frame))
     if captured <= begin:
         return record
-    body = frame[BTH:begin] + random_bytes(captured - begin)
+    return with_icrc(record._replace(bytes=frame[:begin] + random_bytes(captured - begin) + frame[captured:]))
+
+
+def icrc_at(record):
+    return UDP + struct.unpack_from(">H", record.bytes, UDP + 4)[0] - 4
+
+
+def with_icrc(record):
+    """As its other bytes demand, if it was captured."""
+    frame, end = record.bytes, icrc_at(record)
+    if len(frame) < end + 4:
+        return record
     ip, udp = frame[IP:UDP], frame[UDP:UDP + 6]
     masked = b"\xff" * 8 + ip[:1] + b"\xff" + ip[2:8] + b"\xff" + ip[9:10] + b"\xff\xff" + ip[12:] + udp + b"\xff\xff"
-    icrc = wire.icrc(masked + wire.masked_transport(body))
-    return record._replace(bytes=frame[:BTH] + body + (icrc + frame[end + 4:] if len(frame) >= end + 4 else frame[end:]))
+    return record._replace(bytes=frame[:end] + wire.icrc(masked + wire.masked_transport(frame[BTH:end])) + frame[end + 4:])
 
 
 # --- wrapped

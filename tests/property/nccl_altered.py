@@ -163,7 +163,7 @@ class Reading:
         for frame, packet in enumerate(self.packets, 1):
             if packet is not None:
                 self.seen.setdefault(packet, frame)
-        self.cut = any(step.startswith("sliced") for step in self.ways)
+        self.cut = any(step.startswith(("sliced", "cut")) for step in self.ways)
         self.ids, self.lanes = {}, {}
         self.whole = self.complete = self.partial = self.astray = 0
 
