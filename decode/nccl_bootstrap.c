@@ -7,6 +7,7 @@
 #include <decode/little_endian.h>
 
 enum { LINUX_INET = 2, LINUX_INET6 = 10, NO_ADDRESS = 0, SENDER_BYTES = 8 };
+enum { INET_BYTES = 8, INET6_BYTES = 24 }; /* of a sockaddr, as far as they mean something here */
 
 enum ft_nccl_verdict ft_nccl_body_take(const uint8_t *bytes, uint32_t size, uint32_t most,
 				       struct ft_nccl_body *body)
@@ -24,16 +25,19 @@ enum ft_nccl_verdict ft_nccl_body_take(const uint8_t *bytes, uint32_t size, uint
 	return FT_NCCL_READ;
 }
 
-enum ft_nccl_verdict ft_nccl_address_read(const uint8_t *bytes, uint32_t size,
-					  struct ft_nccl_address *address)
+/* What lies behind the address need not be there. */
+static enum ft_nccl_verdict read_address(const uint8_t *bytes, uint32_t size,
+					 struct ft_nccl_address *address)
 {
 	uint16_t family;
 
-	if (size < FT_NCCL_ADDRESS_BYTES)
+	if (size < INET_BYTES)
 		return FT_NCCL_CUT;
 	family = ft_le16(bytes);
 	if (family != LINUX_INET && family != LINUX_INET6)
 		return FT_NCCL_NOT;
+	if (family == LINUX_INET6 && size < INET6_BYTES)
+		return FT_NCCL_CUT;
 	*address = (struct ft_nccl_address){ .port = ft_be16(bytes + 2),
 					     .version = family == LINUX_INET ? 4 : 6 };
 	if (family == LINUX_INET6) {
@@ -43,6 +47,12 @@ enum ft_nccl_verdict ft_nccl_address_read(const uint8_t *bytes, uint32_t size,
 		memcpy(address->ip + 12, bytes + 4, 4);
 	}
 	return FT_NCCL_READ;
+}
+
+enum ft_nccl_verdict ft_nccl_address_read(const uint8_t *bytes, uint32_t size,
+					  struct ft_nccl_address *address)
+{
+	return size < FT_NCCL_ADDRESS_BYTES ? FT_NCCL_CUT : read_address(bytes, size, address);
 }
 
 /* Where a release keeps what; 0 where it lacks it. Rank and number of ranks come first in all. */
@@ -94,27 +104,58 @@ static bool is_one_of(int32_t number, int32_t count)
 	return number >= 0 && number < count;
 }
 
+/* They stand in front of the addresses. */
+static bool read_numbers(const struct layout *layout, const uint8_t *bytes,
+			 struct ft_nccl_check_in *check_in)
+{
+	*check_in = (struct ft_nccl_check_in){
+		.rank = (int32_t)ft_le32(bytes),
+		.ranks = (int32_t)ft_le32(bytes + 4),
+		.roots = 1,
+		.minor_first = layout->minor_first,
+		.minor_last = layout->minor_last,
+	};
+	if (layout->root_at != 0) {
+		check_in->root = (int32_t)ft_le32(bytes + layout->root_at);
+		check_in->roots = (int32_t)ft_le32(bytes + layout->root_at + 4);
+	}
+	if (layout->offset_at != 0)
+		check_in->offset = (int32_t)ft_le32(bytes + layout->offset_at);
+	return is_one_of(check_in->rank, check_in->ranks) &&
+	       is_one_of(check_in->root, check_in->roots);
+}
+
 enum ft_nccl_verdict ft_nccl_check_in_read(const struct ft_nccl_body *body,
 					   struct ft_nccl_check_in *check_in)
 {
 	const struct layout *layout = layout_of(body->length);
-	struct ft_nccl_check_in read = { .roots = 1 };
+	struct ft_nccl_check_in read;
 
-	if (layout == NULL)
-		return FT_NCCL_NOT;
-	read.minor_first = layout->minor_first;
-	read.minor_last = layout->minor_last;
-	read.rank = (int32_t)ft_le32(body->bytes);
-	read.ranks = (int32_t)ft_le32(body->bytes + 4);
-	if (layout->root_at != 0) {
-		read.root = (int32_t)ft_le32(body->bytes + layout->root_at);
-		read.roots = (int32_t)ft_le32(body->bytes + layout->root_at + 4);
-	}
-	if (layout->offset_at != 0)
-		read.offset = (int32_t)ft_le32(body->bytes + layout->offset_at);
-	if (!is_one_of(read.rank, read.ranks) || !is_one_of(read.root, read.roots) ||
+	if (layout == NULL || !read_numbers(layout, body->bytes, &read) ||
 	    !read_addresses(layout, body->bytes, &read))
 		return FT_NCCL_NOT;
+	*check_in = read;
+	return FT_NCCL_READ;
+}
+
+enum ft_nccl_verdict ft_nccl_check_in_read_front(const struct ft_nccl_body *body, uint32_t captured,
+						 struct ft_nccl_check_in *check_in)
+{
+	const struct layout *layout = layout_of(body->length);
+	enum ft_nccl_verdict verdict;
+	struct ft_nccl_check_in read;
+
+	if (layout == NULL || layout->listen_root_at == NO_ADDRESS)
+		return FT_NCCL_NOT;
+	if (captured < layout->listen_root_at)
+		return FT_NCCL_CUT;
+	if (!read_numbers(layout, body->bytes, &read))
+		return FT_NCCL_NOT;
+	verdict = read_address(body->bytes + layout->listen_root_at,
+			       captured - layout->listen_root_at, &read.listen_root);
+	if (verdict != FT_NCCL_READ)
+		return verdict;
+	read.address_count = 1;
 	*check_in = read;
 	return FT_NCCL_READ;
 }

@@ -92,8 +92,17 @@ static bool is_ahead(const uint8_t *bytes, uint32_t ahead, uint32_t length)
 	       ft_le32(bytes + ahead - FT_NCCL_LENGTH_BYTES - 4) == FT_NCCL_SOCKET_BOOTSTRAP;
 }
 
+/* A slice may have left the front of it. */
+static bool is_read(const struct ft_nccl_body *body, uint32_t captured,
+		    struct ft_nccl_check_in *check_in)
+{
+	return (captured == body->length
+			? ft_nccl_check_in_read(body, check_in)
+			: ft_nccl_check_in_read_front(body, captured, check_in)) == FT_NCCL_READ;
+}
+
 /*
- * The segment ends with a whole check-in of 2.8 or later, of a process that listens at the address that it comes from. The magic
+ * The segment ends with a check-in of 2.8 or later, of a process that listens at the address that it comes from. The magic
  * is 0 where it is not there.
  */
 static bool is_filled(const struct ft_nccl_segment *segment, struct ft_nccl_check_in *check_in,
@@ -107,11 +116,11 @@ static bool is_filled(const struct ft_nccl_segment *segment, struct ft_nccl_chec
 		uint32_t length = lengths[i / sizeof aheads], ahead = aheads[i % sizeof aheads];
 		struct ft_nccl_body body;
 
-		if (segment->captured != ahead + length)
+		if (segment->length != ahead + length || segment->captured < ahead)
 			continue;
 		body = (struct ft_nccl_body){ segment->payload + ahead, length };
 		if (is_ahead(segment->payload, ahead, length) &&
-		    ft_nccl_check_in_read(&body, check_in) == FT_NCCL_READ &&
+		    is_read(&body, segment->captured - ahead, check_in) &&
 		    memcmp(check_in->listen_root.ip, segment->src, sizeof segment->src) == 0) {
 			*magic = ahead == LONGEST_AHEAD ? ft_le64(segment->payload) : 0;
 			return true;
@@ -125,7 +134,7 @@ bool ft_nccl_side_is_check_in(const struct ft_nccl_segment *segment)
 	struct ft_nccl_check_in check_in;
 	uint64_t magic;
 
-	return segment->captured == segment->length && is_filled(segment, &check_in, &magic);
+	return is_filled(segment, &check_in, &magic);
 }
 
 void ft_nccl_side_join_at_check_in(const struct ft_nccl_side_channel *side,
@@ -133,9 +142,12 @@ void ft_nccl_side_join_at_check_in(const struct ft_nccl_side_channel *side,
 				   const struct ft_nccl_segment *segment)
 {
 	struct ft_nccl_check_in check_in;
+	uint64_t magic;
 
-	if (!is_filled(segment, &check_in, &stream->magic))
+	if (!is_filled(segment, &check_in, &magic))
 		return;
+	if (magic != 0)
+		stream->magic = magic;
 	note(side, stream, &check_in);
 	ft_nccl_side_tell(side, stream, FT_NCCL_CONTACT_BOOTSTRAP);
 	stream->kind = FT_NCCL_STREAM_DONE;

@@ -101,16 +101,26 @@ static bool begins_at(const struct ft_nccl_half *half, uint32_t sequence)
 	return half->has_base && half->start == sequence;
 }
 
+enum { NEAR = 1 << 16 /* bytes that a segment may be from where its connection was joined */ };
+
+static bool is_near(uint32_t one, uint32_t other)
+{
+	return one - other < NEAR || other - one < NEAR;
+}
+
 /* The same ends, but another connection: its first number is not the one we began with. */
 static bool is_another(const struct ft_nccl_stream *stream, enum ft_nccl_end sender,
 		       const struct ft_nccl_segment *segment)
 {
 	const struct ft_nccl_half *here = &stream->halves[sender],
 				  *there = &stream->halves[!sender];
+	const uint32_t first = segment->sequence + segment->syn;
 
-	if (!here->has_base || begins_at(here, segment->sequence + segment->syn) ||
-	    (!segment->syn && !ft_nccl_beginning_is_known(segment)))
+	if (!here->has_base || begins_at(here, first) ||
+	    (stream->is_joined && is_near(here->start, first)))
 		return false;
+	if (!segment->syn && !ft_nccl_beginning_is_known(segment))
+		return !is_near(here->start, first) && ft_nccl_side_is_check_in(segment);
 	/* a SYN knows better than what was inferred from the other side's */
 	return !segment->syn || !segment->ack || !begins_at(there, segment->acknowledgment);
 }
@@ -241,23 +251,36 @@ static void take(struct ft_nccl_stream *stream, enum ft_nccl_end sender,
 				 segment->captured);
 }
 
-/* Nothing tells yet where either side began. */
-static bool lacks_beginning(const struct ft_nccl_stream *stream)
+/* It is not read with what came before: something in front of it was not captured, or not all of it. */
+static bool stands_alone(const struct ft_nccl_stream *stream, enum ft_nccl_end sender,
+			 const struct ft_nccl_segment *segment)
 {
-	return !stream->halves[FT_NCCL_CLIENT].has_base && !stream->halves[FT_NCCL_SERVER].has_base;
+	const struct ft_nccl_half *client = &stream->halves[FT_NCCL_CLIENT];
+
+	return (stream->kind == FT_NCCL_STREAM_NEW || stream->kind == FT_NCCL_STREAM_BARE ||
+		stream->kind == FT_NCCL_STREAM_BOOTSTRAP) &&
+	       (segment->captured < segment->length || !client->has_base ||
+		sender == FT_NCCL_SERVER ||
+		segment->sequence + segment->syn != client->base + ft_nccl_half_ready(client));
 }
 
 /* What tells by itself what the stream is. */
 static void join_in_the_middle(const struct ft_nccl_side_channel *side,
-			       struct ft_nccl_stream *stream, const struct ft_nccl_segment *segment)
+			       struct ft_nccl_stream *stream, enum ft_nccl_end sender,
+			       const struct ft_nccl_segment *segment)
 {
-	if (stream->kind != FT_NCCL_STREAM_NEW || !lacks_beginning(stream))
+	struct ft_nccl_half *half = &stream->halves[sender];
+
+	if (!stands_alone(stream, sender, segment))
 		return;
 	ft_nccl_side_join_at_check_in(side, stream, segment);
-	if (!ft_nccl_side_is_keep_alive(segment))
-		return;
-	ft_nccl_side_tell(side, stream, FT_NCCL_CONTACT_RAS);
-	stream->kind = FT_NCCL_STREAM_DONE;
+	if (ft_nccl_side_is_keep_alive(segment)) {
+		ft_nccl_side_tell(side, stream, FT_NCCL_CONTACT_RAS);
+		stream->kind = FT_NCCL_STREAM_DONE;
+	}
+	stream->is_joined = stream->kind == FT_NCCL_STREAM_DONE && !half->has_base;
+	if (stream->is_joined)
+		ft_nccl_half_start(half, segment->sequence);
 }
 
 void ft_nccl_side_see(struct ft_nccl_side_channel *side, const struct ft_nccl_segment *segment)
@@ -269,7 +292,7 @@ void ft_nccl_side_see(struct ft_nccl_side_channel *side, const struct ft_nccl_se
 		return;
 	stream->frames[1] = segment->frame;
 	stream->ts_ns = segment->ts_ns;
-	join_in_the_middle(side, stream, segment);
+	join_in_the_middle(side, stream, sender, segment);
 	if (stream->kind == FT_NCCL_STREAM_DONE)
 		return;
 	learn_starts(stream, sender, segment);

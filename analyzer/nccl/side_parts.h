@@ -41,8 +41,8 @@ enum ft_nccl_verdict ft_nccl_side_read_bootstrap(const struct ft_nccl_side_chann
 						 struct ft_nccl_stream *stream);
 
 /*
- * A connection whose beginning was not seen, and whose magic, if it has one, is its job's own: a segment that is a whole check-in
- * shows it; it is told, and the stream is done.
+ * A connection whose first bytes were not captured, and whose magic, if it has one, is its job's own: a segment that is a check-in
+ * shows it, also one that slices have left the front of; it is told, and the stream is done.
  */
 bool ft_nccl_side_is_check_in(const struct ft_nccl_segment *segment);
 void ft_nccl_side_join_at_check_in(const struct ft_nccl_side_channel *side,

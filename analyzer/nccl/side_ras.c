@@ -13,7 +13,8 @@ enum {
 	KEEP_ALIVE_BYTES = FT_NCCL_LENGTH_BYTES + 56, /* with its length */
 	SECONDS_AT = FT_NCCL_LENGTH_BYTES + 32,
 	NANOSECONDS_AT = SECONDS_AT + 8,
-	NACK_AT = NANOSECONDS_AT + 8, /* 0 or 1 */
+	NACK_AT = NANOSECONDS_AT + 8,  /* 0 or 1 */
+	KEEP_ALIVE_READ = NACK_AT + 4, /* slices may leave no more */
 	DAY_S = 86400,
 	PATIENCE = 4, /* segments behind a hole until it is given up */
 };
@@ -150,7 +151,7 @@ bool ft_nccl_side_is_keep_alive(const struct ft_nccl_segment *segment)
 {
 	const uint8_t *b = segment->payload;
 
-	return segment->captured == KEEP_ALIVE_BYTES && segment->length == KEEP_ALIVE_BYTES &&
+	return segment->captured >= KEEP_ALIVE_READ && segment->length == KEEP_ALIVE_BYTES &&
 	       ft_le32(b) == KEEP_ALIVE_BYTES - FT_NCCL_LENGTH_BYTES &&
 	       ft_le32(b + FT_NCCL_LENGTH_BYTES) == FT_NCCL_RAS_KEEP_ALIVE &&
 	       ft_le64(b + NANOSECONDS_AT) < 1000000000 && ft_le32(b + NACK_AT) <= 1 &&

@@ -32,10 +32,11 @@ struct ft_nccl_pair {
 
 struct ft_nccl_stream {
 	struct ft_nccl_pair pair;
-	uint8_t kind;  /* enum ft_nccl_stream_kind */
-	bool is_told;  /* the contact was */
-	bool is_cut;   /* not all bytes of all segments were captured */
-	uint16_t vlan; /* of the first segment */
+	uint8_t kind;   /* enum ft_nccl_stream_kind */
+	bool is_told;   /* the contact was */
+	bool is_joined; /* its first bytes were not captured: halves start where it was joined */
+	bool is_cut;    /* not all bytes of all segments were captured */
+	uint16_t vlan;  /* of the first segment */
 	uint64_t magic;
 	uint64_t frames[2];                       /* first, last so far */
 	uint64_t ts_ns;                           /* of the last */

@@ -61,6 +61,13 @@ struct ft_nccl_check_in {
 enum ft_nccl_verdict ft_nccl_check_in_read(const struct ft_nccl_body *body,
 					   struct ft_nccl_check_in *check_in);
 
+/*
+ * The same of a body of which only so many bytes may be read: what stands in front of its first address, and that one alone, of 2.8
+ * and later. FT_NCCL_CUT if they are too few.
+ */
+enum ft_nccl_verdict ft_nccl_check_in_read_front(const struct ft_nccl_body *body, uint32_t captured,
+						 struct ft_nccl_check_in *check_in);
+
 /* A point-to-point message of the bootstrap begins with a body of these 8 bytes; the payload's follows. */
 struct ft_nccl_sender {
 	int32_t rank, tag;

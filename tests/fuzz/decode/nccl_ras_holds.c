@@ -35,6 +35,19 @@ static void ring_holds(const struct ft_nccl_body *body)
 		assert(next.version == UNTOUCHED);
 }
 
+/* Of a body twice as long as what there is of it. */
+static void front_holds(const struct ft_nccl_body *body)
+{
+	const struct ft_nccl_body longer = { body->bytes, body->length * 2 };
+	struct ft_nccl_check_in in = { .rank = UNTOUCHED };
+
+	if (ft_nccl_check_in_read_front(&longer, body->length, &in) == FT_NCCL_READ)
+		assert(in.rank >= 0 && in.rank < in.ranks && in.root >= 0 && in.root < in.roots &&
+		       in.address_count == 1 && is_address(&in.listen_root));
+	else
+		assert(in.rank == UNTOUCHED);
+}
+
 static void bootstrap_holds(const struct ft_nccl_body *body)
 {
 	struct ft_nccl_check_in in = { .rank = UNTOUCHED };
@@ -49,6 +62,7 @@ static void bootstrap_holds(const struct ft_nccl_body *body)
 		assert(body->length == 8 && sender.rank >= 0);
 	else
 		assert(sender.tag == UNTOUCHED);
+	front_holds(body);
 	ring_holds(body);
 }
 

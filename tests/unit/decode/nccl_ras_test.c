@@ -119,6 +119,48 @@ static void a_process_checks_in(void **state)
 	}
 }
 
+/* So many bytes of it are enough, and say the same as all of it. */
+static void the_front_of_a_check_in_says_who_and_where(void **state)
+{
+	static const struct {
+		const char *sentence, *hex;
+		uint32_t enough; /* 0: none are */
+	} rows[] = {
+		{ "2.6 has no address", "03000000 08000000 11*128", 0 },
+		{ "2.8", "03000000 08000000 " INET INET6, 16 },
+		{ "2.8, IPv6", "03000000 08000000 " INET6 INET, 32 },
+		{ "2.23", "03000000 08000000 01000000 02000000 " INET "11*128", 24 },
+		{ "2.29", "03000000 08000000 01000000 02000000 04000000 " INET "11*128", 28 },
+		{ "2.29, IPv6", "03000000 08000000 01000000 02000000 04000000 " INET6 "11*128",
+		  44 },
+		{ "a rank that does not exist", "08000000 08000000 " INET INET6, 0 },
+		{ "no address", "03000000 08000000 00*28 " INET, 0 },
+		{ "a length of no release", "03000000 08000000 " INET "11*29", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct ft_nccl_body body = body_of(rows[i].hex);
+		struct ft_nccl_check_in whole = { 0 };
+
+		ft_nccl_check_in_read(&body, &whole);
+		for (uint32_t captured = 0; captured <= body.length; captured++) {
+			struct ft_nccl_check_in in = { .rank = 77 };
+			bool is_read =
+				ft_nccl_check_in_read_front(&body, captured, &in) == FT_NCCL_READ;
+
+			if (is_read != (rows[i].enough != 0 && captured >= rows[i].enough) ||
+			    (is_read && (in.rank != whole.rank || in.ranks != whole.ranks ||
+					 in.root != whole.root || in.offset != whole.offset ||
+					 in.address_count != 1 ||
+					 memcmp(&in.listen_root, &whole.listen_root,
+						sizeof in.listen_root) != 0)) ||
+			    (!is_read && in.rank != 77))
+				fail_msg("%s, %u bytes", rows[i].sentence, captured);
+		}
+	}
+}
+
 static void a_sender_names_itself(void **state)
 {
 	struct ft_nccl_sender sender = { 77, 77 };
@@ -285,6 +327,7 @@ int main(void)
 		cmocka_unit_test(a_message_has_its_length_in_front),
 		cmocka_unit_test(addresses_are_of_two_families),
 		cmocka_unit_test(a_process_checks_in),
+		cmocka_unit_test(the_front_of_a_check_in_says_who_and_where),
 		cmocka_unit_test(a_sender_names_itself),
 		cmocka_unit_test(a_block_of_a_ring_is_about_its_sender),
 		cmocka_unit_test(the_root_names_the_next_one),
