@@ -10,6 +10,7 @@
 #include "cut_writes.h"
 #include "faults.h"
 #include "fork.h"
+#include "later_setup.h"
 #include "order.h"
 #include "run.h"
 #include "spares.h"
@@ -100,6 +101,7 @@ void ft_nccl_connections_destroy(struct ft_nccl_connections *connections)
 	ft_nccl_unpaired_free(&connections->unpaired);
 	ft_nccl_store_free(&connections->store);
 	free(connections->cut_setups);
+	ft_nccl_later_setups_free(connections);
 	ft_nccl_drop_kept(connections);
 	ft_pool_destroy(connections->pool);
 	free(connections);
@@ -326,6 +328,8 @@ void ft_nccl_connections_see(struct ft_nccl_connections *connections,
 	if (ft_nccl_run_on(connections, seen) || ft_nccl_leave_out_cut(connections, seen))
 		return;
 	end = ft_nccl_end_of(connections, seen);
+	if (ft_nccl_later_setup_see(connections, seen, end))
+		end = ft_nccl_end_of(connections, seen);
 	if (end != NULL && !ft_nccl_unpair(connections, end, seen)) {
 		see_followed(connections, end, seen);
 		return;

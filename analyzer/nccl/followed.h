@@ -45,6 +45,7 @@
  *     bind_all.c     likewise, as a connection begins   lock_lone.c  from one clear-to-send and its answer
  *     fork.c         builds with other slots than releases
  *     grid.c         lengths and addresses alone        second_writer.c  who else writes
+ *     later_setup.c  set-ups that name queue pairs of others
  *     anew.c         queue pairs that begin anew        nets.c       overlays and VLANs
  *     numbered.c     where immediates are numbers      tally.c       how many messages there were
  *     passed.c       what passed before it was known
@@ -159,6 +160,7 @@ struct ft_nccl_doubt {
 };
 
 struct ft_nccl_cut_setups;
+struct ft_nccl_later_setups;
 
 /* A finding that waits until it is known whether packets pass in order. */
 struct ft_nccl_waiting {
@@ -212,6 +214,7 @@ struct ft_nccl_connections {
 	struct ft_nccl_doubt doubts[FT_NCCL_DOUBTS];
 	unsigned doubt_count;
 	struct ft_nccl_cut_setups *cut_setups; /* NULL: none was seen */
+	struct ft_nccl_later_setups *later;    /* NULL: none was */
 	struct ft_nccl_kept kept;              /* of the last call */
 	struct ft_nccl_part *kept_parts;
 };

@@ -8,6 +8,7 @@
 #include "cut_setups.h"
 #include "family.h"
 #include "fifo.h"
+#include "later_setup.h"
 #include "learn.h"
 #include "spares.h"
 #include "turns.h"
@@ -134,20 +135,36 @@ void ft_nccl_setup_sizes(struct ft_nccl_connection *model, const struct ft_nccl_
 					  : FT_NCCL_SIZES_BYTES;
 }
 
+static uint8_t qps_of(const struct ft_nccl_exchange *exchange)
+{
+	return (uint8_t)ft_smaller(exchange->sender->qp_count, exchange->receiver->qp_count);
+}
+
+static uint8_t devices_of(const struct ft_nccl_exchange *exchange)
+{
+	return (uint8_t)ft_larger(exchange->sender->device_count, exchange->receiver->device_count);
+}
+
+bool ft_nccl_setup_is_unsure(const struct ft_nccl_exchange *exchange)
+{
+	return exchange->sender->form->minor_first < MINOR_CLEARED &&
+	       qps_of(exchange) > devices_of(exchange);
+}
+
 void ft_nccl_setup_fill(struct ft_nccl_followed *followed, const struct ft_nccl_exchange *exchange,
 			uint8_t used)
 {
 	struct ft_nccl_connection *model = &followed->model;
 	const struct ft_nccl_metadata *sender = exchange->sender, *receiver = exchange->receiver;
-	uint8_t qps = (uint8_t)ft_smaller(sender->qp_count, receiver->qp_count);
+	uint8_t qps = qps_of(exchange);
 
 	model->is_set_up = true;
 	fill_party(&model->sender, sender, receiver, qps);
 	fill_party(&model->receiver, receiver, sender, qps);
 	fill_target(&model->fifo, sender);
-	model->devices = (uint8_t)ft_larger(sender->device_count, receiver->device_count);
+	model->devices = devices_of(exchange);
 	assert(model->devices != 0);
-	followed->unsure = sender->form->minor_first < MINOR_CLEARED && qps > model->devices;
+	followed->unsure = ft_nccl_setup_is_unsure(exchange);
 	followed->named = !followed->unsure || qps < UNSURE_MOST;
 	model->qp_count = followed->unsure ? (uint8_t)ft_larger(model->devices, used) : qps;
 	model->qps_per_device = (uint8_t)(model->qp_count / model->devices);
@@ -155,7 +172,7 @@ void ft_nccl_setup_fill(struct ft_nccl_followed *followed, const struct ft_nccl_
 
 void ft_nccl_setup_count(struct ft_nccl_followed *followed, const struct ft_nccl_exchange *exchange)
 {
-	uint8_t qps = (uint8_t)ft_smaller(exchange->sender->qp_count, exchange->receiver->qp_count);
+	uint8_t qps = qps_of(exchange);
 
 	followed->numbered = true;
 	ft_nccl_turns_begin(followed, qps / followed->model.devices);
@@ -258,23 +275,18 @@ static int claim_lanes(struct ft_nccl_connections *connections, struct ft_nccl_f
 /* Metadata of old releases may name more than there are. */
 static uint8_t count_of(const struct ft_nccl_exchange *exchange)
 {
-	uint8_t count =
-		(uint8_t)ft_smaller(exchange->sender->qp_count, exchange->receiver->qp_count);
+	uint8_t count = qps_of(exchange);
 
 	if (exchange->sender->form->minor_first < MINOR_CLEARED && count > UNSURE_MOST)
 		return UNSURE_MOST;
 	return count;
 }
 
-void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
-			       const struct ft_nccl_exchange *exchange)
+void ft_nccl_setup_begin(struct ft_nccl_connections *connections,
+			 const struct ft_nccl_exchange *exchange, uint8_t count)
 {
-	struct ft_nccl_followed *followed;
-	uint8_t count = count_of(exchange);
+	struct ft_nccl_followed *followed = ft_nccl_follow(connections);
 
-	if (ft_nccl_setup_late(connections, exchange, count) || count == 0)
-		return;
-	followed = ft_nccl_follow(connections);
 	if (followed == NULL)
 		return;
 	followed->model.first_frame = exchange->frames[0];
@@ -286,4 +298,15 @@ void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
 	ft_nccl_announce_targets(connections, followed);
 	ft_nccl_announce(connections, followed, exchange->frames[1], exchange->ts_ns);
 	ft_nccl_setup_catch_up(connections, followed, exchange->frames[0]);
+}
+
+void ft_nccl_connections_learn(struct ft_nccl_connections *connections,
+			       const struct ft_nccl_exchange *exchange)
+{
+	uint8_t count = count_of(exchange);
+
+	if (ft_nccl_setup_late(connections, exchange, count) || count == 0 ||
+	    ft_nccl_later_setup_waits(connections, exchange, count))
+		return;
+	ft_nccl_setup_begin(connections, exchange, count);
 }

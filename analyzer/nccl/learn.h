@@ -19,6 +19,13 @@ void ft_nccl_setup_sizes(struct ft_nccl_connection *model, const struct ft_nccl_
 /* Of a connection that clear-to-sends have shown: families, releases and slots of the FIFO that metadata of this form leaves. */
 void ft_nccl_setup_narrow(struct ft_nccl_followed *followed, const struct ft_nccl_form *form);
 
+/* Metadata of old releases names more queue pairs than one of each device: these may be none. */
+bool ft_nccl_setup_is_unsure(const struct ft_nccl_exchange *exchange);
+
+/* A new connection, with so many queue pairs, which nobody else has from now on. */
+void ft_nccl_setup_begin(struct ft_nccl_connections *connections,
+			 const struct ft_nccl_exchange *exchange, uint8_t count);
+
 /* Messages are counted from the first on. */
 void ft_nccl_setup_count(struct ft_nccl_followed *followed,
 			 const struct ft_nccl_exchange *exchange);

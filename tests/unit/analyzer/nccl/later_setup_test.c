@@ -1,0 +1,134 @@
+#include "follow_play.h"
+
+/* Set-ups that name queue pairs of a connection which is followed: of a later job, or sent again by somebody. */
+
+enum { MANY = 40, AFTER = 6 };
+
+#define FAR (UINT64_C(1) << 30)
+
+static void set_up_at(struct follow *follow, uint64_t fifo)
+{
+	const struct set_up set_up = {
+		.queue_pairs = 1,
+		.metadata_bytes =
+			3648, /* of a release that names no more queue pairs than there are */
+		.fifo = fifo,
+		.vni = UINT32_MAX,
+		.frames = { follow->frame + 1, follow->frame + 9 },
+	};
+
+	follow->frame += 9;
+	learn_set_up(follow->connections, &set_up);
+}
+
+static struct follow *start(void)
+{
+	struct follow *follow = follow_start('E');
+
+	set_up_at(follow, FIFO_AT);
+	return follow;
+}
+
+static const struct ft_nccl_connection *kept(struct follow *follow, size_t at, size_t count)
+{
+	follow_keep(follow);
+	assert_int_equal(follow->kept.connection_count, count);
+	return follow->kept.connections[at];
+}
+
+/* In the place of the next packet of message k, which was asked for. */
+static uint64_t write_outside(struct follow *follow, uint64_t k)
+{
+	struct packet forged = data_of(follow, k, 64, 0);
+
+	forged.opcode = 0x0a;
+	forged.va += FAR;
+	return follow_packet(follow, &forged);
+}
+
+static void one_that_is_sent_again_hides_nothing(void **state)
+{
+	static const struct {
+		uint64_t fifo;
+		unsigned before,
+			between; /* messages: before the set-up comes again, and from there to the forged write */
+	} rows[] = {
+		{ FIFO_AT, 20, 0 },    { FIFO_AT, 20, 1 },          { FIFO_AT, 20, MANY },
+		{ FIFO_AT, 1, 3 },     { FIFO_AT + 64, 20, 2 },     { FIFO_AT + FAR, 20, 2 },
+		{ FIFO_AT, MANY, 20 }, { FIFO_AT - 128, 20, MANY }, { FIFO_AT, 0, 20 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct follow *follow = start();
+		uint64_t k = rows[i].before, frame;
+
+		converse(follow, 0, k);
+		set_up_at(follow, rows[i].fifo);
+		converse(follow, k, rows[i].between);
+		k += rows[i].between;
+		acknowledge_both(follow);
+		ask(follow, k);
+		frame = write_outside(follow, k);
+		converse(follow, k + 1, AFTER);
+		if (follow->found_count != 1 || follow->found[0].fault != FT_NCCL_WRITE_OUTSIDE ||
+		    follow->found[0].frame != frame)
+			fail_msg("row %zu: %u findings", i, follow->found_count);
+		assert_int_equal(kept(follow, 0, 1)->cts, k + 1 + AFTER);
+		follow_stop(follow);
+	}
+}
+
+/* It begins anew, with its memory elsewhere, or at the same place; the first packets may have been missed. */
+static void a_later_job_takes_over(void **state)
+{
+	static const struct {
+		const char *what;
+		unsigned before;
+		uint32_t missed; /* clear-to-sends */
+		bool elsewhere;
+	} rows[] = {
+		{ "at the same place", MANY, 0, false },
+		{ "behind a single message", 1, 0, false },
+		{ "elsewhere", MANY, 0, true },
+		{ "elsewhere, from the fourth message on", MANY, 3, true },
+		{ "at the same place, from the fourth message on", MANY, 3, false },
+		{ "elsewhere, where the first one was", 3, 3, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct follow *follow = start();
+		const uint64_t moved = rows[i].elsewhere ? FAR : 0;
+
+		converse(follow, 0, rows[i].before);
+		set_up_at(follow, FIFO_AT + moved);
+		follow->cts_psn = follow->data_psn = rows[i].missed;
+		for (uint64_t k = rows[i].missed; k < rows[i].missed + AFTER; k++) {
+			struct packet packet = cts_of(follow, k);
+
+			follow->cts_psn++;
+			packet.va += moved;
+			follow_packet(follow, &packet);
+			answer(follow, k, 700);
+		}
+		assert_int_equal(follow->found_count, 0);
+		follow_keep(follow);
+		if (follow->kept.connection_count != 2 ||
+		    follow->kept.connections[0]->messages != rows[i].before ||
+		    follow->kept.connections[1]->messages != AFTER)
+			fail_msg("%s: %zu connections", rows[i].what,
+				 follow->kept.connection_count);
+		follow_stop(follow);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_that_is_sent_again_hides_nothing),
+		cmocka_unit_test(a_later_job_takes_over),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
