@@ -8,6 +8,8 @@
 /* Of what nothing came behind: as sure as a write that waits for a clear-to-send in vain. */
 static const double CERTAINTY_AT_END = 0.7;
 
+enum { UNANSWERED_MOST = 8 /* that wait for a connection's first data */ };
+
 static bool is_of(const struct ft_nccl_doubt *doubt, const struct ft_nccl_moment *moment,
 		  bool is_cts)
 {
@@ -130,6 +132,20 @@ void ft_nccl_tell_if_it_goes_on(struct ft_nccl_connections *connections,
 			doubt.is_alone = other->is_alone = false;
 	}
 	connections->doubts[connections->doubt_count++] = doubt;
+	followed->doubts++;
+	ft_nccl_hold(connections, found->frame);
+}
+
+void ft_nccl_tell_once_answered(struct ft_nccl_connections *connections,
+				struct ft_nccl_followed *followed,
+				const struct ft_nccl_found *found)
+{
+	if (connections->doubt_count == FT_NCCL_DOUBTS || followed->doubts >= UNANSWERED_MOST)
+		return;
+	connections->doubts[connections->doubt_count++] = (struct ft_nccl_doubt){
+		.found = *found,
+		.is_anothers = true,
+	};
 	followed->doubts++;
 	ft_nccl_hold(connections, found->frame);
 }

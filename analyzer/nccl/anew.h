@@ -31,6 +31,14 @@ void ft_nccl_tell_if_it_goes_on(struct ft_nccl_connections *connections,
 				struct ft_nccl_followed *followed,
 				const struct ft_nccl_found *found, bool may_be_new);
 
+/*
+ * Likewise where the set-up may have another queue pair than the connection: it is told once data came on that, and never if none
+ * does.
+ */
+void ft_nccl_tell_once_answered(struct ft_nccl_connections *connections,
+				struct ft_nccl_followed *followed,
+				const struct ft_nccl_found *found);
+
 /* A packet with an old PSN: the sequence that began anew may go on. */
 void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts);
 

@@ -4,6 +4,7 @@
 
 #include "cut_setups.h"
 #include "faults.h"
+#include "misnamed.h"
 #include "source_port.h"
 #include "split.h"
 
@@ -316,6 +317,8 @@ bool ft_nccl_bind_one(struct ft_nccl_connections *connections, struct ft_nccl_st
 			continue;
 		ft_nccl_straight_leave(followed);
 		is_between = ft_nccl_is_between(followed, stranger);
+		if (is_between)
+			ft_nccl_misnamed_see(connections, followed, stranger, seen);
 		has_all = !may_have_more(followed);
 		if (!has_all && is_between) {
 			if (bind_to(connections, followed, stranger, seen))

@@ -7,6 +7,7 @@
 #include "anew.h"
 #include "answer.h"
 #include "fifo.h"
+#include "misnamed.h"
 
 /*
  * A message that waits for data, or has it just now. Without a set-up, and where it is a guess who shares it, only one that waits:
@@ -174,22 +175,6 @@ static bool has_its_peer(const struct ft_nccl_followed *followed, const struct f
 	return false;
 }
 
-/*
- * Into the FIFO, between the connection's own hosts, before a clear-to-send on what the set-up named: whoever has forged the set-up's
- * numbers makes the connection's own queue pairs look like others.
- */
-static bool may_be_misnamed(const struct ft_nccl_followed *followed,
-			    const struct ft_nccl_seen *seen)
-{
-	if (!followed->model.is_set_up || !is_to_fifo(followed, seen) ||
-	    !has_place(&followed->model.receiver, seen->ends.src))
-		return false;
-	for (uint8_t i = 0; i < followed->lane_count; i++)
-		if (followed->lanes[i].asked)
-			return false;
-	return true;
-}
-
 /* It goes to nothing that was announced. */
 static void tell_of_place(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
@@ -205,6 +190,18 @@ static void tell_of_place(struct ft_nccl_connections *connections,
 		 ", which nobody asked for, come from another address than the queue pair's peer",
 		 seen->length, seen->va);
 	ft_nccl_tell_if_it_goes_on(connections, followed, &found, true);
+}
+
+/*
+ * Nothing came on a queue pair that the set-up names, and this may be what belongs there. Of a single one its first data tells; of
+ * several it is not known which one is meant.
+ */
+static void tell_of_misnamed(struct ft_nccl_connections *connections,
+			     struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+			     const struct ft_nccl_found *found)
+{
+	if (followed->lane_count == 1 && is_at(&followed->model.receiver, seen))
+		ft_nccl_tell_once_answered(connections, followed, found);
 }
 
 bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
@@ -234,8 +231,8 @@ bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
 			       : "queue pair than the connection's");
 	if (is_to_its_own)
 		ft_nccl_tell_of_sender(connections, &found);
-	else if (may_be_misnamed(followed, seen))
-		return true;
+	else if (ft_nccl_may_be_misnamed(followed, seen))
+		tell_of_misnamed(connections, followed, seen, &found);
 	else if (is_guessed)
 		tell_of_guessed(connections, followed, seen, &found, has_all);
 	else

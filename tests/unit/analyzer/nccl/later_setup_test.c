@@ -2,7 +2,7 @@
 
 /* Set-ups that name queue pairs of a connection which is followed: of a later job, or sent again by somebody. */
 
-enum { MANY = 40, AFTER = 6 };
+enum { MANY = 40, AFTER = 6, OTHER_QP = RECEIVER_QP + 100 };
 
 #define FAR (UINT64_C(1) << 30)
 
@@ -123,11 +123,75 @@ static void a_later_job_takes_over(void **state)
 	}
 }
 
+/* Of a queue pair that the set-up does not name. */
+static void answer_elsewhere(struct follow *follow, uint64_t k)
+{
+	struct packet packet = data_of(follow, k, 700, 0);
+
+	packet.qpn = OTHER_QP;
+	follow->data_psn++;
+	follow_packet(follow, &packet);
+}
+
+/* The receiver's number was forged into the set-up: data that goes where it was asked for is the connection's own. */
+static void what_goes_on_outweighs_a_forged_number(void **state)
+{
+	struct follow *follow = start();
+	uint64_t frame;
+
+	(void)state;
+	for (uint64_t k = 0; k < MANY; k++) {
+		ask(follow, k);
+		answer_elsewhere(follow, k);
+	}
+	acknowledge_both(follow);
+	assert_int_equal(follow->found_count, 0);
+	assert_int_equal(kept(follow, 0, 1)->messages, MANY);
+	assert_int_equal(kept(follow, 0, 1)->receiver.qpns[0], OTHER_QP);
+	ask(follow, MANY);
+	frame = follow_packet(follow, &(struct packet){ .from = STRANGER,
+							.to = RECEIVER,
+							.opcode = 0x0a,
+							.qpn = OTHER_QP,
+							.va = buffer_of(MANY),
+							.rkey = DATA_KEY,
+							.length = 64,
+							.payload = 64 });
+	answer_elsewhere(follow, MANY);
+	assert_int_equal(follow->found_count, 1);
+	assert_int_equal(follow->found[0].fault, FT_NCCL_SECOND_WRITER);
+	assert_int_equal(follow->found[0].frame, frame);
+	follow_stop(follow);
+}
+
+/* Before the first data on the queue pair that the set-up names: it was right, and this another writer. */
+static void another_writer_before_the_first_data_is_told_with_that(void **state)
+{
+	struct follow *follow = start();
+	struct packet forged;
+	uint64_t frame;
+
+	(void)state;
+	ask(follow, 0);
+	forged = data_of(follow, 0, 700, 0);
+	forged.qpn = OTHER_QP;
+	frame = follow_packet(follow, &forged);
+	assert_int_equal(follow->found_count, 0);
+	answer(follow, 0, 700);
+	converse(follow, 1, AFTER);
+	assert_int_equal(follow->found_count, 1);
+	assert_int_equal(follow->found[0].fault, FT_NCCL_SECOND_WRITER);
+	assert_int_equal(follow->found[0].frame, frame);
+	follow_stop(follow);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_that_is_sent_again_hides_nothing),
 		cmocka_unit_test(a_later_job_takes_over),
+		cmocka_unit_test(what_goes_on_outweighs_a_forged_number),
+		cmocka_unit_test(another_writer_before_the_first_data_is_told_with_that),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
