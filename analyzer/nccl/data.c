@@ -5,6 +5,7 @@
 #include "failover.h"
 #include "family.h"
 #include "faults.h"
+#include "leap.h"
 #include "misplaced.h"
 #include "msn.h"
 #include "order.h"
@@ -371,6 +372,8 @@ void ft_nccl_data_take(struct ft_nccl_moment *moment)
 	else if (!begin(moment)) {
 		ft_nccl_leave_out(moment->lane, seen->psn);
 		return;
+	} else {
+		ft_nccl_leap_begin(moment);
 	}
 	if (is_hole)
 		moment->followed->numbered = false;

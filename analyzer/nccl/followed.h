@@ -31,6 +31,7 @@
  *     held.c         what may be no data of it          anchor.c     where data begins in a log
  *     misnamed.c     numbers in a set-up that packets contradict
  *     misplaced.c    what has no place in the sequence
+ *     leap.c         what was ahead of what belongs in its place
  *     order.c        whether taps keep packets in order
  *     keep.c         for the report                     missed.c    what was missed of it
  *     adrift.c     data that may be another message's

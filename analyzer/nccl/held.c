@@ -2,10 +2,12 @@
 
 #include "anew.h"
 #include "faults.h"
+#include "leap.h"
 #include "misplaced.h"
 #include "order.h"
 #include "replay.h"
 #include "split.h"
+#include "written.h"
 
 bool ft_nccl_is_far_ahead(const struct ft_nccl_moment *moment)
 {
@@ -81,16 +83,38 @@ static bool is_held(const struct ft_nccl_lane *lane, const struct ft_nccl_seen *
 	       ft_psn_distance(seen->psn, lane->data.next) <= 0;
 }
 
+/* The next write of the sequence goes on where the one that was held back begins. */
+static bool goes_over_held(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+
+	return ft_nccl_begins(lane->odd.opcode) && moment->seen->psn == lane->data.next &&
+	       ft_nccl_write_goes_over(moment->followed, moment->seen, &lane->odd);
+}
+
+/* .. which then is none of the connection's. */
+static void tell_held(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_moment held = *moment;
+
+	moment->lane->has_odd = false;
+	held.seen = &moment->lane->odd;
+	ft_nccl_fault_amid(&held);
+}
+
 void ft_nccl_data_see(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_lane *lane = moment->lane;
 	uint32_t next = lane->data.next;
 
 	ft_nccl_anew_go_on(moment);
+	ft_nccl_leap_see(moment);
 	if (!ft_nccl_split_admits(moment) || is_alien(lane, moment->seen)) {
 		ft_nccl_leave_out(lane, moment->seen->psn);
 		return;
 	}
+	if (lane->has_odd && goes_over_held(moment))
+		tell_held(moment);
 	if (lane->has_odd && !is_held(lane, moment->seen))
 		decide(moment, moment->seen->psn != lane->data.next);
 	ft_nccl_data_take(moment);

@@ -33,6 +33,11 @@ void ft_nccl_lane_move(struct ft_nccl_lane *to, const struct ft_nccl_lane *from)
 	       from->orphan_row_count * sizeof from->orphan_rows[0]);
 	if (from->has_odd)
 		to->odd = from->odd;
+	if (from->has_leapt) {
+		to->leapt = from->leapt;
+		to->leapt_first = from->leapt_first;
+		to->leapt_from = from->leapt_from;
+	}
 	if (!from->has_early)
 		return;
 	to->early = from->early;

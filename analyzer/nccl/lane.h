@@ -97,11 +97,13 @@ struct ft_nccl_lane {
 	/* a write out of sequence that nobody asked for: the next packet tells which of both is right */
 	bool has_odd;
 	bool has_early; /* one before its clear-to-send: see faults.h */
+	bool has_leapt; /* a write that left a hole: leap.h */
 	/* most of the rest is seldom touched */
 	struct ft_nccl_psns data, cts; /* of requests to the receiver, to the sender .. */
 	struct ft_nccl_psns data_before, cts_before; /* .. and of before these: passed.h */
-	struct ft_nccl_seen odd, early;              /* without payload */
-	uint64_t early_step, early_k; /* when that came, and of which message it is */
+	struct ft_nccl_seen odd, early, leapt;       /* without payload */
+	uint32_t leapt_first, leapt_from; /* the hole began there, and is filled up to here */
+	uint64_t early_step, early_k;     /* when that came, and of which message it is */
 	/* orphans, these and those that came late, oldest first; whatever from `orphan_row_count` on */
 	struct ft_nccl_orphan_row orphan_rows[FT_NCCL_ORPHAN_ROWS];
 };

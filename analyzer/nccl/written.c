@@ -40,6 +40,16 @@ uint32_t ft_nccl_write_end(struct ft_nccl_followed *followed, const struct ft_nc
 	return ft_psn_add(seen->psn, packets != 0 ? packets - 1 : 0);
 }
 
+bool ft_nccl_write_goes_over(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+			     const struct ft_nccl_seen *other)
+{
+	const int32_t ahead = ft_psn_distance(other->psn, seen->psn);
+
+	return ft_nccl_begins(seen->opcode) && (seen->has & other->has & FT_HAS_RETH) != 0 &&
+	       ahead > 0 && ft_psn_distance(ft_nccl_write_end(followed, seen), other->psn) >= 0 &&
+	       other->va != seen->va + (uint64_t)ahead * followed->pmtu;
+}
+
 static uint32_t length_of(const struct ft_nccl_seen *seen)
 {
 	return (seen->has & FT_HAS_RETH) != 0 ? seen->length : seen->payload_length;

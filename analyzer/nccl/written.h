@@ -26,3 +26,7 @@ uint32_t ft_nccl_write_end(struct ft_nccl_followed *followed, const struct ft_nc
  */
 enum ft_nccl_protocol ft_nccl_protocol_of_whole(const struct ft_nccl_followed *followed,
 						const struct ft_nccl_transfer *transfer);
+
+/* A write that begins goes over the place of another one, which is no rest of it that is sent again. */
+bool ft_nccl_write_goes_over(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+			     const struct ft_nccl_seen *other);

@@ -4,7 +4,7 @@ usage: nccl_injected.py PROGRAM [--rounds N] [--seed S] [--keep FOLDER] [--share
 
 A write outside of what was asked for, one that nobody asked for, one of another sender, a clear-to-send that comes again: as
 packets of their own in the sequence of their queue pair; and a write outside under a PSN that passed, as if it were sent
-again. So are packets that are quicker than the sender's own of the next PSN, or the one two behind it: writes to where data is asked
+again. So are packets that are quicker than the sender's own of the next PSN, or of one of the five behind it: writes to where data is asked
 for, and such as go on with a write, or end it. How many are named is printed, and has a floor: near holes nothing is told (docs/nccl.md), and of what is left of a
 capture of a few messages much is near a hole.
 """
@@ -33,7 +33,7 @@ RULES = {"outside": {"nccl.write-outside", "nccl.write-unasked"}, "passed": {"nc
          "unasked": {"nccl.write-unasked", "nccl.write-outside", "nccl.replay"},
          "stranger": {"nccl.second-writer"}, "replay": {"nccl.replay"}}
 # what is quicker than the sender, of which so many are named at least, by either verb, where nothing is lost
-QUICKER = {"quick": 0.8, "quick end": 0.7, "quick middle": 0, "quick last": 0.7, "ahead": 0}
+QUICKER = {"quick": 0.8, "quick end": 0.7, "quick middle": 0, "quick last": 0.7, "ahead": 0.5}
 RULES.update(dict.fromkeys(QUICKER, {"nccl.write-unasked", "nccl.replay", "nccl.contradiction", "nccl.write-outside", "spoof.psn-conflict"}))
 # so many of them are named at least, by either verb; "without": the set-up. Elsewhere "passed" does not count: what may be sent
 # again is told with more reserve
@@ -92,12 +92,12 @@ def reshaped(record, opcode, psn, extended, size=64):
     return bytes(made)
 
 
-def quicker(place, like):
-    """kind -> the frame: with the next PSN, or one soon behind it, and the sender's own comes."""
+def quicker(place, like, ahead):
+    """kind -> the frame: with the next PSN, or one so far behind it, and the sender's own comes."""
     va = int(place.message["receive"]["addrs"][0], 16)
     psn = place.next_psn(place.data, place.at)
     yield "quick", retouched(like, psn=psn, reth=(va, 64))
-    yield "ahead", retouched(like, psn=psn + 2, reth=(va, 64))
+    yield "ahead", retouched(like, psn=psn + ahead, reth=(va, 64))
     yield "quick end", reshaped(like, WRITE_LAST_IMM, psn, struct.pack("<I", 64))
     yield "quick last", reshaped(like, WRITE_LAST, psn, b"")
     yield "quick middle", reshaped(like, WRITE_MIDDLE, psn, b"", 1024)
@@ -127,7 +127,7 @@ class Judge(nccl_altered.Judge):
         place = Place(book.records, book.truth, message, at)
         like = book.records[message["wire"][0]["first_frame"] - 1]
         now = book.records[at][:8]
-        quick = [(kind, now + forged[8:], None, ()) for kind, forged in quicker(place, like)]
+        quick = [(kind, now + forged[8:], None, ()) for kind, forged in quicker(place, like, 1 + at % 5)]
         for kind, forged, psn, sequence in [*forgeries(place, like), *quick]:
             if way == "early" and kind != "outside":
                 continue
