@@ -1,12 +1,14 @@
 #include "followed.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <decode/packet.h>
 
 #include "anew.h"
 #include "cts_parts.h"
-#include "faults.h"
+#include "faults_parts.h"
 #include "fifo.h"
 #include "lock.h"
 #include "order.h"
@@ -54,6 +56,22 @@ static bool is_elsewhere(const struct ft_nccl_followed *followed, const struct f
 	return !has_key || (fifo->is_known && bytes != 0 && seen->va - fifo->addr >= bytes);
 }
 
+/*
+ * Each PSN from the first one on was a clear-to-send, as the newest one's number shows: an older one's number follows from its PSN,
+ * though its message is not remembered.
+ */
+static bool is_miscounted(const struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_lane *lane = moment->lane;
+	const uint32_t newest = ft_psn_back(lane->cts.next, 1), psn = moment->seen->psn;
+
+	return followed->model.devices == 1 && lane->cts_step == 1 &&
+	       ft_psn_distance(psn, lane->cts.origin) >= 0 &&
+	       lane->cts_k == followed->oldest + ft_psn_since(newest, lane->cts.origin) &&
+	       ask->k != followed->oldest + ft_psn_since(psn, lane->cts.origin);
+}
+
 /* For a message that another PSN asked for, or none has yet. */
 static bool is_misplaced(const struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
 {
@@ -62,7 +80,7 @@ static bool is_misplaced(const struct ft_nccl_moment *moment, const struct ft_nc
 	if (!ask->has_k || !moment->lane->asked || moment->followed->failing)
 		return false;
 	if (before == NULL || !before->has_cts)
-		return ask->k > moment->lane->cts_k;
+		return ask->k > moment->lane->cts_k || is_miscounted(moment, ask);
 	return before->cts_psn != moment->seen->psn;
 }
 
@@ -82,6 +100,35 @@ static bool is_before_first(const struct ft_nccl_moment *moment, const struct ft
 		return apart == (uint64_t)packets * lane->cts_step;
 	return ask->k < lane->cts_k && apart % (uint64_t)packets == 0 &&
 	       apart / (uint64_t)packets <= FT_NCCL_DEVICES_MAX;
+}
+
+/*
+ * What was asked for under this PSN is not remembered, but all keys that ever were asked with are, and this is none of them: what
+ * is sent again has one.
+ */
+static bool has_foreign_key(const struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+
+	if (!ask->has_first || ask->first.rkey_count == 0 || ask->first.rkeys[0] == 0 ||
+	    followed->key_count == 0 || followed->key_count > FT_NCCL_KEYS ||
+	    followed->unreadable != 0 || !ft_nccl_is_calm(followed))
+		return false;
+	return ft_psn_distance(moment->seen->psn, moment->lane->cts.origin) >= 0 &&
+	       !ft_nccl_is_announced(followed, ask->first.rkeys[0]);
+}
+
+static void tell_foreign_key(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
+{
+	struct ft_nccl_found found =
+		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_CONTRADICTION, 0.8);
+
+	ft_nccl_found_set_k(&found, ask->k);
+	snprintf(found.text, sizeof found.text,
+		 "a clear-to-send for message %" PRIu64 ", under a PSN that passed, asks for data "
+		 "under a key that none before had",
+		 ask->k);
+	ft_nccl_tell_in_turn(moment, &found, true);
 }
 
 void ft_nccl_cts_again(struct ft_nccl_moment *moment)
@@ -116,4 +163,6 @@ void ft_nccl_cts_again(struct ft_nccl_moment *moment)
 		ft_nccl_fault_cts(moment, ask.has_k, ask.k);
 	else if (is_misplaced(moment, &ask))
 		ft_nccl_fault_replayed(moment, ask.k);
+	else if (has_foreign_key(moment, &ask))
+		tell_foreign_key(moment, &ask);
 }

@@ -5,7 +5,7 @@ usage: nccl_injected.py PROGRAM [--rounds N] [--seed S] [--keep FOLDER] [--share
 A write outside of what was asked for, one that nobody asked for, one of another sender, a clear-to-send that comes again: as
 packets of their own in the sequence of their queue pair; and a write outside under a PSN that passed, as if it were sent
 again. So are packets that are quicker than the sender's own of the next PSN, or of one of the five behind it: writes to where data is asked
-for, and such as go on with a write, or end it. How many are named is printed, and has a floor: near holes nothing is told (docs/nccl.md), and of what is left of a
+for, and such as go on with a write, or end it; and a clear-to-send under the PSN of one long over, with another key than that had. How many are named is printed, and has a floor: near holes nothing is told (docs/nccl.md), and of what is left of a
 capture of a few messages much is near a hole.
 """
 
@@ -34,6 +34,8 @@ RULES = {"outside": {"nccl.write-outside", "nccl.write-unasked"}, "passed": {"nc
          "stranger": {"nccl.second-writer"}, "replay": {"nccl.replay"}}
 # what is quicker than the sender, of which so many are named at least, by either verb, where nothing is lost
 QUICKER = {"quick": 0.8, "quick end": 0.7, "quick middle": 0, "quick last": 0.7, "ahead": 0.5}
+RULES["old ask"] = {"nccl.contradiction"}
+LONG_OVER, OLD_ASKS = 20, 0.9  # clear-to-sends since; so many are named at least, where nothing is lost
 RULES.update(dict.fromkeys(QUICKER, {"nccl.write-unasked", "nccl.replay", "nccl.contradiction", "nccl.write-outside", "spoof.psn-conflict"}))
 # so many of them are named at least, by either verb; "without": the set-up. Elsewhere "passed" does not count: what may be sent
 # again is told with more reserve
@@ -103,6 +105,19 @@ def quicker(place, like, ahead):
     yield "quick middle", reshaped(like, WRITE_MIDDLE, psn, b"", 1024)
 
 
+def old_asks(place):
+    """A clear-to-send under the PSN of one long over, and in its place, that asks for data under another key."""
+    before = [i for i in place.asks if i <= place.at]
+    if len(before) <= LONG_OVER + 1:
+        return
+    asked = place.records[before[-1 - LONG_OVER]]
+    va, key, length = struct.unpack_from(">QII", asked, 16 + 54)
+    payload, at = asked[16 + 70:16 + 70 + length], {"B": 16, "C": 12, "D": 12}.get(place.family, 16)
+    if len(payload) == length and length in (32, 64):
+        changed = payload[:at] + bytes((payload[at] ^ 0x41,)) + payload[at + 1:]
+        yield "old ask", retouched(asked, reth=(va, length), key=key, payload=changed)
+
+
 def marked(header, records, chance):
     """The same with marks for congestion: what tells of a packet, but not of its connection."""
     changed = alterations.marked(chance, alterations.records_of(header, records))
@@ -128,7 +143,8 @@ class Judge(nccl_altered.Judge):
         like = book.records[message["wire"][0]["first_frame"] - 1]
         now = book.records[at][:8]
         quick = [(kind, now + forged[8:], None, ()) for kind, forged in quicker(place, like, 1 + at % 5)]
-        for kind, forged, psn, sequence in [*forgeries(place, like), *quick]:
+        old = [(kind, now + forged[8:], None, ()) for kind, forged in old_asks(place)]
+        for kind, forged, psn, sequence in [*forgeries(place, like), *quick, *old]:
             if way == "early" and kind != "outside":
                 continue
             records = place.with_frame(forged, psn, sequence)
@@ -174,10 +190,12 @@ class Judge(nccl_altered.Judge):
             named = self.named[kind, way, verb]
             print("%-19s %-10s %-6s %4d of %4d are named" % (kind, way, verb, named, count))
             quick = kind.removesuffix(" of several") in QUICKER
-            if not quick and (kind != "passed" or way == "without"):
+            if not quick and kind != "old ask" and (kind != "passed" or way == "without"):
                 sums[way, verb][0] += named
                 sums[way, verb][1] += count
             least = QUICKER[kind] if way in ("whole", "marked") and quick else OF_SEVERAL.get(kind, 0)
+            if kind == "old ask" and way in ("whole", "marked"):
+                least = OLD_ASKS
             if named < least * count:
                 self.complain(kind, way, verb, named, "of", count, "are named")
             if way == "without" and "several" in kind and not quick and named != self.named[kind, way, "nccl"]:

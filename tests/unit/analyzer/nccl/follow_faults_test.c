@@ -249,6 +249,41 @@ static void a_clear_to_send_again_with_a_new_psn(void **state)
 }
 
 /* Who is quicker than the receiver has its PSN; one of the two is forged, so that data of either is no fault. */
+/* In the place of one that is not remembered; what is sent again is as it was. */
+static void a_clear_to_send_under_the_psn_of_one_long_over(void **state)
+{
+	static const struct {
+		unsigned further;
+		bool has_other_key;
+		enum ft_nccl_fault fault;
+	} rows[] = {
+		{ 0, false, FT_NCCL_FAULTS },
+		{ 0, true, FT_NCCL_CONTRADICTION },
+		{ 3, false, FT_NCCL_REPLAY },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct follow *follow = follow_start('E');
+		struct packet packet;
+		uint64_t frame;
+
+		converse(follow, 0, 40);
+		acknowledge_both(follow);
+		packet = clear_to_send('E', 10 + rows[i].further, 10);
+		if (rows[i].has_other_key)
+			packet.bytes[16] ^= 0x41;
+		frame = follow_packet(follow, &packet);
+		converse(follow, 40, 3);
+		assert_int_equal(follow->found_count, rows[i].fault == FT_NCCL_FAULTS ? 0 : 1);
+		if (rows[i].fault != FT_NCCL_FAULTS) {
+			assert_int_equal(follow->found[0].fault, rows[i].fault);
+			assert_int_equal(follow->found[0].frame, frame);
+		}
+		follow_stop(follow);
+	}
+}
+
 static void two_clear_to_sends_for_one_message_that_differ(void **state)
 {
 	static const unsigned changed[] = { 3, 9 }; /* bytes, of the address and of the size */
@@ -452,6 +487,7 @@ int main(void)
 		cmocka_unit_test(a_clear_to_send_with_another_key),
 		cmocka_unit_test(a_clear_to_send_of_another_family),
 		cmocka_unit_test(a_clear_to_send_again_with_a_new_psn),
+		cmocka_unit_test(a_clear_to_send_under_the_psn_of_one_long_over),
 		cmocka_unit_test(two_clear_to_sends_for_one_message_that_differ),
 		cmocka_unit_test(data_again_to_a_buffer_of_several_messages),
 		cmocka_unit_test(data_again_with_a_new_psn),
