@@ -52,6 +52,16 @@ function(ft_library name)
 	ft_flags(${name})
 endfunction()
 
+# ft_test_parts(NAME LIBRARIES sources...): what several tests are made of, compiled once; may do all that a test may.
+function(ft_test_parts name libraries)
+	add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARGN})
+	ft_flags(${name})
+	target_compile_options(${name} PRIVATE -UNDEBUG)
+	target_compile_definitions(${name} PRIVATE FT_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data")
+	target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+	target_link_libraries(${name} PUBLIC ${libraries} PkgConfig::CMOCKA)
+endfunction()
+
 # ft_test(NAME LIBRARIES sources...): a cmocka program; LIBRARIES is a ;-list in quotes.
 # It may read FT_TEST_DATA (tests/data) and the environment variable FT_SHARED.
 function(ft_test name libraries)
@@ -69,13 +79,13 @@ endfunction()
 # both with sanitizers, by two compilers, and not without them.
 function(ft_holds name libraries corpus)
 	if(FT_FUZZ)
-		add_executable(fuzz_${name} ${PROJECT_SOURCE_DIR}/tests/fuzz/entry_libfuzzer.c ${ARGN})
+		add_executable(fuzz_${name} $<TARGET_OBJECTS:entry> ${ARGN})
 		target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
 		ft_flags(fuzz_${name})
 		target_link_libraries(fuzz_${name} PRIVATE ${libraries})
 		set_property(GLOBAL APPEND PROPERTY FT_FUZZ_TARGETS "fuzz_${name} ${corpus}")
 	else()
-		add_executable(${name}_holds ${PROJECT_SOURCE_DIR}/tests/fuzz/entry_random.c ${ARGN})
+		add_executable(${name}_holds $<TARGET_OBJECTS:entry> ${ARGN})
 		ft_flags(${name}_holds)
 		target_compile_options(${name}_holds PRIVATE -UNDEBUG)
 		target_link_libraries(${name}_holds PRIVATE ${libraries})
