@@ -95,7 +95,7 @@ endfunction()
 # ft_holds(NAME LIBRARIES CORPUS sources...): one promise as a function,
 #     void ft_holds(const uint8_t *bytes, size_t size);
 # run over the corpus and random bytes in the tests (NAME), and by libFuzzer with -DFT_FUZZ=ON (fuzz_NAME). `./dev test` does
-# both with sanitizers, by two compilers, and not without them.
+# both with sanitizers, by two compilers, and not without them (FT_HOLDS=OFF).
 function(ft_holds name libraries corpus)
 	if(FT_FUZZ)
 		add_executable(fuzz_${name} $<TARGET_OBJECTS:entry> ${ARGN})
@@ -103,7 +103,7 @@ function(ft_holds name libraries corpus)
 		ft_flags(fuzz_${name})
 		target_link_libraries(fuzz_${name} PRIVATE ${libraries})
 		set_property(GLOBAL APPEND PROPERTY FT_FUZZ_TARGETS "fuzz_${name} ${corpus}")
-	else()
+	elseif(FT_HOLDS)
 		add_executable(${name}_holds $<TARGET_OBJECTS:entry> ${ARGN})
 		ft_flags(${name}_holds)
 		target_compile_options(${name}_holds PRIVATE -UNDEBUG)
