@@ -2,6 +2,7 @@
 that are said to be complete have their numbers. Forged into it, frames are found."""
 
 import collections
+import functools
 import itertools
 import random
 import struct
@@ -47,6 +48,14 @@ BOUNDARIES = range(40)
 LATE_SET_UPS = (3, 16, 23, 39, 68, 75)  # queue pairs that were met in its order, or in another one, or with their first clear-to-sends alone
 BACK = {1: 0.99, 5: 0.9, 20: 0.75, 100: 0.75}  # PSNs behind the next one: how many of such forged writes are named, at least
 BACK_OF_SEVERAL = {1: 0.75, 5: 0.7, 20: 0.7, 100: 0.3}  # likewise over several queue pairs, without a set-up
+
+
+one_world = functools.lru_cache(192)(nccl_made.World)
+
+
+def made(seed, setup=True, slice_bytes=700, sets=None, hosts=None):
+    """Jobs that several tests look at are made once."""
+    return one_world(seed, setup, slice_bytes, sets, hosts)
 
 
 def whole(frames, chance):
@@ -110,7 +119,7 @@ def set_up_late(frames, chance):
 
 def taken_over(seed, setup, sets=None):
     """Nothing is seen of the end of one job and of the beginning of the next."""
-    world, chance = nccl_made.World(seed, setup=setup, sets=sets), random.Random(seed)
+    world, chance = made(seed, setup=setup, sets=sets), random.Random(seed)
     before, after = world.frames, nccl_made.Successor(world, seed).frames
     end = int(len(before) * chance.uniform(0.3, 0.95))
     return before[:end] + after[int(len(after) * chance.choice([0, 0.02, 0.1, 0.3])):]
@@ -123,7 +132,7 @@ class Healthy(WithFolder):
 
     def finds_nothing(self, ways, seeds=SEEDS, **how):
         for seed in seeds:
-            world = nccl_made.World(seed, **how)
+            world = made(seed, **how)
             for way in ways:
                 with self.subTest(seed=seed, way=way.__name__, release=world.release):
                     found = self.document(way(world.frames, random.Random(seed)), "--messages", "0")["findings"]
@@ -139,20 +148,20 @@ class Healthy(WithFolder):
         """What comes behind it on the one queue pair goes where a message before did: nothing is told of where it is then."""
         self.finds_nothing((bursts,), LOST_WITH_DATA)
         for seed in LOST_WITH_DATA:
-            kept = bursts(nccl_made.World(seed).frames, random.Random(seed))
+            kept = bursts(made(seed).frames, random.Random(seed))
             self.assertEqual(self.numbers(self.document(kept), kept)[1], [])
 
     def test_messages_before_the_first_clear_to_send_are_counted_back(self):
         for seed in UNREAD_BETWEEN:
             chance = random.Random(seed)
-            kept = lossy(middle(nccl_made.World(seed).frames, chance), chance)
+            kept = lossy(middle(made(seed).frames, chance), chance)
             told, wrong = self.numbers(self.document(kept), kept)
             self.assertGreater(told, 20)
             self.assertEqual(wrong, [])
 
     def test_data_is_listed_under_its_own_number_or_none(self):
         for seed, ways, setup in ASTRAY:
-            chance, frames = random.Random(seed), nccl_made.World(seed, setup=setup).frames
+            chance, frames = random.Random(seed), made(seed, setup=setup).frames
             for way in ways.split():
                 frames = globals()[way](frames, chance)
             rows = [m for m in self.document(frames)["messages"] if m["k"] is not None and m["first_frame"] is not None]
@@ -162,14 +171,14 @@ class Healthy(WithFolder):
     def test_a_loss_before_the_end_that_took_a_clear_to_send(self):
         for seed, first, count, end in END_LOST:
             with self.subTest(seed=seed):
-                frames = nccl_made.World(seed).frames
+                frames = made(seed).frames
                 found = self.document(frames[:first] + frames[first + count:end], "--messages", "0")["findings"]
                 self.assertEqual([(f["rule"], f["frames"]) for f in found], [])
 
     def test_data_that_many_messages_overtook_has_no_number(self):
         """Of more buffers than messages wait for, where so many clear-to-sends are late; but for what was kept before that was seen."""
         for seed, milliseconds, first, end in FAR_AHEAD:
-            frames = clock_off(nccl_made.World(seed).frames, milliseconds)
+            frames = clock_off(made(seed).frames, milliseconds)
             kept = frames[:first] + frames[end:]
             wrong = [m for m in self.document(kept)["messages"]
                      if m["first_frame"] and m["k"] not in (None, kept[m["first_frame"] - 1].k)]
@@ -179,19 +188,19 @@ class Healthy(WithFolder):
     def test_clear_to_sends_that_pass_long_after_their_data(self):
         for seed, milliseconds in CLOCKS_APART:
             with self.subTest(seed=seed):
-                found = self.document(clock_off(nccl_made.World(seed).frames, milliseconds), "--messages", "0")["findings"]
+                found = self.document(clock_off(made(seed).frames, milliseconds), "--messages", "0")["findings"]
                 self.assertEqual([(f["rule"], f["frames"]) for f in found], [])
 
     def test_what_was_cut_off_may_be_of_any_message_that_was_missed(self):
         seed, size, left = CUT_BEHIND_A_HOLE
-        frames = nccl_made.World(seed, setup=False, slice_bytes=size).frames
+        frames = made(seed, setup=False, slice_bytes=size).frames
         found = self.document([f for first, end in left for f in frames[first:end]], "--messages", "0")["findings"]
         self.assertEqual([(f["rule"], f["frames"]) for f in found], [])
 
     def test_ends_that_overtake_their_data_without_the_set_up(self):
         """Of messages that two queue pairs share, where only one was met."""
         for seed, order in ENDS_AHEAD:
-            world = nccl_made.World(seed, setup=False)
+            world = made(seed, setup=False)
             with self.subTest(seed=seed, order=order):
                 found = self.document(swapped(world.frames, random.Random(order)), "--messages", "0")["findings"]
                 self.assertEqual([(f["rule"], f["frames"]) for f in found], [])
@@ -202,7 +211,7 @@ class Healthy(WithFolder):
     def test_messages_wait_for_the_last_of_their_queue_pairs(self):
         self.finds_nothing((apart,), SHOWN_LATE)
         for seed in SHOWN_LATE:
-            world = nccl_made.World(seed)
+            world = made(seed)
             frames = apart(world.frames, random.Random(seed))
             told, wrong = self.numbers(self.document(frames), frames)
             self.assertEqual((told, wrong), (world.messages * len(world.connections), []))
@@ -212,7 +221,7 @@ class Healthy(WithFolder):
         self.finds_nothing((set_up_late, swapped), LATE_SET_UPS)
         sent = complete = 0
         for seed in (*LATE_SET_UPS, *SEEDS):
-            world = nccl_made.World(seed)
+            world = made(seed)
             frames = set_up_late(world.frames, random.Random(seed))
             document = self.document(frames)
             told, wrong = self.numbers(document, frames)
@@ -246,7 +255,7 @@ class Healthy(WithFolder):
         """Where they show the first of several requests, or the key of the first device only."""
         for setup in (True, False):
             for seed, slice_bytes in itertools.product(SHORT, (76, 90, 100)):
-                world = nccl_made.World(seed, setup=setup, slice_bytes=slice_bytes, sets=1)
+                world = made(seed, setup=setup, slice_bytes=slice_bytes, sets=1)
                 document = self.document(world.frames)
                 with self.subTest(seed=seed, setup=setup, slice=slice_bytes):
                     if all(c["found_by"] != "lengths" for c in document["connections"]):
@@ -271,7 +280,7 @@ class Healthy(WithFolder):
         """Each is complete and has its number, and how queue pairs take turns is known; but for a few that may be of either way."""
         sent = complete = 0
         for seed in SEEDS:
-            world = nccl_made.World(seed)
+            world = made(seed)
             document = self.document(world.frames)
             told, wrong = self.numbers(document, world.frames)
             with self.subTest(seed=seed, release=world.release):
@@ -288,7 +297,7 @@ class Healthy(WithFolder):
         for seed, way in ((302, middle), (305, whole), (354, middle), (394, middle), (395, bursts), (349, whole),
                           (376, lossy), (736, whole), (736, bursts), (799, whole)):
             with self.subTest(seed=seed, way=way.__name__):
-                frames = nccl_made.World(seed, setup=False).frames
+                frames = made(seed, setup=False).frames
                 packets = collections.Counter((f.connection, f.k) for f in frames if f.role == "data")
                 kept = way(frames, random.Random(seed))
                 told = [m for m in self.document(kept)["messages"] if m["completed"]]
@@ -300,7 +309,7 @@ class Healthy(WithFolder):
         complete = mistaken = 0
         for seed in SEEDS:
             for setup in (True, False):
-                frames = nccl_made.World(seed, setup=setup).frames
+                frames = made(seed, setup=setup).frames
                 for way in (lossy, middle):
                     kept = way(frames, random.Random(seed))
                     told, wrong = self.numbers(self.document(kept), kept)
@@ -314,7 +323,7 @@ class Healthy(WithFolder):
                                  (453, False, bursts), (453, True, lossy), (459, True, middle),
                                  (322, False, bursts), (733, False, bursts), (798, False, lossy)):
             with self.subTest(seed=seed, setup=setup, way=way.__name__):
-                kept = way(nccl_made.World(seed, setup=setup).frames, random.Random(seed))
+                kept = way(made(seed, setup=setup).frames, random.Random(seed))
                 self.assertEqual(self.numbers(self.document(kept), kept)[1], [])
 
     def test_numbers_where_clear_to_sends_were_missed_with_their_data(self):
@@ -323,14 +332,14 @@ class Healthy(WithFolder):
                                  (1982, False, middle), (1996, False, bursts), (2103, False, bursts), (2275, False, bursts),
                                  (2911, False, bursts), (1895, True, bursts), (1896, True, lossy), (1809, True, apart)):
             with self.subTest(seed=seed, setup=setup, way=way.__name__):
-                kept = way(nccl_made.World(seed, setup=setup).frames, random.Random(seed))
+                kept = way(made(seed, setup=setup).frames, random.Random(seed))
                 self.assertEqual(self.numbers(self.document(kept), kept)[1], [])
 
     def test_holes_between_messages_do_not_join_them(self):
         """What is lost with the clear-to-sends of both: the end of one message, and maybe the beginning of the next one."""
         spoilt = 0
         for seed in BOUNDARIES:
-            world = nccl_made.World(seed, sets=1)
+            world = made(seed, sets=1)
             frames = [] if world.several or world.devices > 1 else world.frames
             packets = collections.defaultdict(list)
             for i, f in enumerate(frames):
@@ -355,7 +364,7 @@ class Healthy(WithFolder):
         """Of releases that write data first and its end, an empty write, behind it: all of the data was missed."""
         for seed in (2087, 2225, 2729):
             with self.subTest(seed=seed):
-                kept = bursts(nccl_made.World(seed, setup=False).frames, random.Random(seed))
+                kept = bursts(made(seed, setup=False).frames, random.Random(seed))
                 told = [m for m in self.document(kept)["messages"] if m["completed"]]
                 self.assertGreater(len(told), 0)
                 self.assertEqual([m for m in told if m["requests"][0]["written_bytes"] is None], [])
@@ -364,7 +373,7 @@ class Healthy(WithFolder):
         """What cannot be known is not said to be complete."""
         complete = mistaken = 0
         for seed in SEEDS:
-            frames = nccl_made.World(seed, setup=False).frames
+            frames = made(seed, setup=False).frames
             for way in (apart, apart_from_the_middle, apart_with_losses):
                 kept = way(frames, random.Random(seed))
                 told, wrong = self.numbers(self.document(kept), kept)
@@ -407,14 +416,14 @@ class Healthy(WithFolder):
 
     def test_forged_writes_are_found(self):
         for seed in SEEDS:
-            world = nccl_made.World(seed)
+            world = made(seed)
             with self.subTest(seed=seed):
                 self.finds_forged(world, world.frames)
 
     def test_forged_writes_are_found_without_the_set_up(self):
         """Of one queue pair, also from the middle, where what is acknowledged shows that packets pass in order."""
         for seed in SEEDS:
-            world = nccl_made.World(seed, setup=False, sets=1)
+            world = made(seed, setup=False, sets=1)
             for way in () if world.devices != 1 else (whole,) if seed in NOT_ACKNOWLEDGED else (whole, middle):
                 with self.subTest(seed=seed, way=way.__name__):
                     self.finds_forged(world, way(world.frames, random.Random(seed)))
@@ -445,19 +454,19 @@ class Healthy(WithFolder):
 
     def test_forged_writes_with_old_psns_are_found(self):
         """Under PSNs of messages of late, and of those before: nothing was asked for where they go."""
-        worlds = (nccl_made.World(seed, setup=setup, sets=1, hosts=2) for seed, setup in itertools.product(SEEDS, (True, False)))
+        worlds = (made(seed, setup=setup, sets=1, hosts=2) for seed, setup in itertools.product(SEEDS, (True, False)))
         self.finds_with_old_psns((world for world in worlds if world.devices == 1), BACK)
 
     def test_forged_writes_with_old_psns_over_several_queue_pairs(self):
         """Without the set-up, where it is a guess which message had the PSN."""
-        worlds = (nccl_made.World(seed, setup=False, hosts=2) for seed in SEEDS)
+        worlds = (made(seed, setup=False, hosts=2) for seed in SEEDS)
         self.finds_with_old_psns((world for world in worlds if world.sets * world.devices > 1), BACK_OF_SEVERAL)
 
     def test_of_two_writes_with_one_psn_both_are_named(self):
         """A short one into the buffer that was asked for comes before the connection's own: that is not blamed alone."""
         named = 0
         for seed in SEEDS:
-            world = nccl_made.World(seed, sets=1, hosts=2)
+            world = made(seed, sets=1, hosts=2)
             writes = [i for i, f in enumerate(world.frames) if f.role == "data" and f.bytes[BTH] == 0x06]
             if world.devices != 1 or world.several or len(writes) < 8:
                 continue

@@ -1,6 +1,7 @@
 """Healthy traffic of NCCL's InfiniBand transport, made by its wire format: set-ups, clear-to-sends and data of releases 2.7 to
 2.30 over one to eight queue pairs, that take turns or share messages, with empty messages and several requests at a time."""
 
+import functools
 import random
 import struct
 import zlib
@@ -47,6 +48,9 @@ STYLES = ["simple", "ll", "p2p", "tiny", "registered"]
 ROOM = {"simple": 4, "mixed": 4}  # messages asked for ahead: no more than there are buffers
 
 
+BTH, UDP, RETH, PCAP_RECORD = struct.Struct(">BBHII"), struct.Struct(">HHHH"), struct.Struct(">QII"), struct.Struct("<IIII")
+
+
 class Frame(NamedTuple):
     ts: float
     size: int      # on the wire
@@ -64,11 +68,13 @@ def source_port(a, b):
     return 0xC000 | (value & 0x3fff) ^ (value >> 14 & 0x3f)
 
 
+@functools.lru_cache(4096)
 def ip_header(source, destination, protocol, size, ident=0):
     ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + size, ident, 0x4000, 64, protocol, 0) + source + destination
     return ip[:10] + struct.pack(">H", checksum(ip)) + ip[12:]
 
 
+@functools.lru_cache(4096)
 def ethernet(source, destination):
     return mac(destination) + mac(source) + b"\x08\x00"
 
@@ -84,12 +90,12 @@ def roce_frame(ends, port, opcode, qpn, psn, above=b"", length=0, payload=b"", a
     """(bytes on the wire, what is captured of them)"""
     source, destination = ends
     pad = -length % 4
-    head = struct.pack(">BBHII", opcode, 0x40 | pad << 4, 0xffff, qpn, ask << 31 | psn & 0xffffff) + above
-    ip = ip_header(source, destination, 17, 8 + len(head) + length + pad + 4)
-    udp = struct.pack(">HHHH", port, 4791, 8 + len(head) + length + pad + 4, 0)
-    wire = 42 + len(head) + length + pad + 4
+    head = BTH.pack(opcode, 0x40 | pad << 4, 0xffff, qpn, ask << 31 | psn & 0xffffff) + above
+    size = 8 + len(head) + length + pad + 4
+    ip, udp = ip_header(source, destination, 17, size), UDP.pack(port, 4791, size, 0)
+    wire = 34 + size
     if wire > slice_bytes:
-        body = (head + payload.ljust(length, b"\x5a"))[:slice_bytes - 42]
+        body = (head + payload.ljust(min(length, slice_bytes), b"\x5a"))[:slice_bytes - 42]
     else:
         body = head + payload.ljust(length + pad, b"\0")
         masked = ip[:1] + b"\xff" + ip[2:8] + b"\xff" + ip[9:10] + b"\xff\xff" + ip[12:] + udp[:6] + b"\xff\xff"
@@ -301,7 +307,7 @@ class World:
         for i in range(count):
             is_last = i == count - 1
             opcode = (0x0a if is_last else 0x06) if i == 0 else 0x08 if is_last else 0x07
-            above = struct.pack(">QII", va, key, length) if i == 0 else b""
+            above = RETH.pack(va, key, length) if i == 0 else b""
             if is_last and immediate is not None:
                 opcode, above = opcode + 1, above + struct.pack(">I", immediate)
             yield opcode, above, min(self.mtu, length - i * self.mtu), payload[i * self.mtu:(i + 1) * self.mtu]
@@ -373,6 +379,6 @@ def write(path, frames):
     """A pcap of what is captured."""
     records = [struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 262144, 1)]
     for frame in frames:
-        records += [struct.pack("<IIII", *divmod(int(frame.ts), 10**9), len(frame.bytes), frame.size), frame.bytes]
+        records += [PCAP_RECORD.pack(*divmod(int(frame.ts), 10**9), len(frame.bytes), frame.size), frame.bytes]
     path.write_bytes(b"".join(records))
     return path
