@@ -74,26 +74,45 @@ static bool is_waiting(const struct ft_nccl_connections *connections,
 	return false;
 }
 
+/* Of another connection, in which what sent data here asks for it: its first clear-to-send, perhaps. */
+static bool may_ask(const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_write write = { seen->payload, seen->captured, seen->length };
+
+	return seen->opcode == 0x0a && ft_nccl_cts_may_be(&write);
+}
+
+/*
+ * Another connection may begin with it, of which no more need come: the packets of this one by then, itself included where it is
+ * among them. 0: none may.
+ */
+static uint64_t step_of(const struct ft_nccl_moment *moment, bool is_cts)
+{
+	if (moment->turn == FT_NCCL_APART)
+		return moment->followed->steps;
+	return !is_cts && may_ask(moment->seen) ? moment->followed->steps + 1 : 0;
+}
+
 static struct ft_nccl_doubt doubt_of(const struct ft_nccl_moment *moment,
-				     const struct ft_nccl_found *found)
+				     const struct ft_nccl_found *found, bool is_cts)
 {
 	return (struct ft_nccl_doubt){
 		.found = *found,
 		.lane = moment->lane_index,
+		.is_cts = is_cts,
 		.is_alone = moment->turn != FT_NCCL_AHEAD,
 		.is_known = moment->turn == FT_NCCL_NEXT &&
 			    ft_nccl_turns_agree(moment->followed, moment->lane_index),
 		.next = next_of(moment),
-		.step = moment->turn == FT_NCCL_APART ? moment->followed->steps : 0,
+		.step = step_of(moment, is_cts),
 	};
 }
 
 void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found,
 			  bool is_cts)
 {
-	struct ft_nccl_doubt doubt = doubt_of(moment, found);
+	struct ft_nccl_doubt doubt = doubt_of(moment, found, is_cts);
 
-	doubt.is_cts = is_cts;
 	if (!is_cts && (moment->turn == FT_NCCL_NEXT || moment->turn == FT_NCCL_LATE))
 		tell(moment->connections, &doubt);
 	else if (moment->connections->doubt_count < FT_NCCL_DOUBTS)
@@ -102,7 +121,7 @@ void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_n
 
 void ft_nccl_tell_whichever(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found)
 {
-	struct ft_nccl_doubt doubt = doubt_of(moment, found);
+	struct ft_nccl_doubt doubt = doubt_of(moment, found, false);
 
 	if (moment->connections->doubt_count == FT_NCCL_DOUBTS || moment->followed->doubts != 0)
 		return;
