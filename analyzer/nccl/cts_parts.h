@@ -2,7 +2,10 @@
 
 #include "followed.h"
 
-/* cts.c takes clear-to-sends in, cts_again.c what comes again; cts_read.c reads them, each as the family that is left, or those that are. */
+/*
+ * cts.c takes clear-to-sends in, cts_again.c what comes again; cts_read.c reads them, each as the family that is left, or
+ * those that are.
+ */
 
 /* A clear-to-send as it was read: what it is for, and where it was put. */
 struct ft_nccl_ask {

@@ -23,7 +23,10 @@ int64_t ft_nccl_host_place(const struct ft_nccl_host_channels *channels,
 	return (int64_t)lane->connection->sender.rank - channels->lowest[lane->from];
 }
 
-/* In all hosts one process sends up, at the same place, as far as it is known; which one sends down, or two, differs by how hosts are wired. */
+/*
+ * In all hosts one process sends up, at the same place, as far as it is known; which one sends down, or two, differs by how
+ * hosts are wired.
+ */
 static bool can_send(const struct ft_nccl_host_channels *channels,
 		     const struct ft_nccl_host_slot *slot, const struct ft_nccl_lane *lane)
 {

@@ -167,7 +167,10 @@ static struct tally compare(const struct ft_nccl_rail *a, const struct ft_nccl_r
 	return tally;
 }
 
-/* What both do at a time is mostly the same, and some of it large enough to show that; a small operation need not use all rails, but one of the two is mostly along. */
+/*
+ * What both do at a time is mostly the same, and some of it large enough to show that; a small operation need not use all
+ * rails, but one of the two is mostly along.
+ */
 static bool keep_step(const struct ft_nccl_rail *a, const struct ft_nccl_rail *b)
 {
 	const struct tally one = compare(a, b), other = compare(b, a);

@@ -13,7 +13,8 @@ bool ft_nccl_may_be_misnamed(const struct ft_nccl_followed *followed,
 
 /*
  * More was asked for than waits at a time, so that there was data, and none of it went where the set-up says, while the write of a
- * stranger between the two hosts fits one of these messages: from now on the connection is as if clear-to-sends had shown it, and data that fits is bound to it.
+ * stranger between the two hosts fits one of these messages: from now on the connection is as if clear-to-sends had shown
+ * it, and data that fits is bound to it.
  */
 void ft_nccl_misnamed_see(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed,

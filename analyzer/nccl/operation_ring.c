@@ -98,7 +98,8 @@ static bool is_in_doubt(const struct ft_nccl_circle *ring, size_t length)
 
 /*
  * The shortest part that ends at a border and is something a ring does; a border may be the haste of senders, so it may
- * have some inside, unless its beginning may be in the midst of an operation. 0: none, and *shortest is the part up to the first border, 0 if there is no border either.
+ * have some inside, unless its beginning may be in the midst of an operation. 0: none, and *shortest is the part up to the
+ * first border, 0 if there is no border either.
  */
 static size_t find(const struct ft_nccl_circle *ring, struct ft_nccl_collective *row,
 		   size_t *shortest)
