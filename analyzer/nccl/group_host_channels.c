@@ -29,7 +29,7 @@ static bool is_taken(const struct ft_nccl_host_taker *taker, struct step step)
 {
 	const struct ft_nccl_host_slot slot = { step.tree, 0, step.child, step.up };
 
-	return *ft_nccl_host_lane(taker->channels, &slot) != NULL;
+	return *ft_nccl_host_link(taker->channels, &slot) != NULL;
 }
 
 /* The other tree goes the same way: its step. */
@@ -193,14 +193,14 @@ static bool can_change(const struct ft_nccl_host_taker *taker, uint32_t tree, ui
 }
 
 /* Two channels, of whichever trees, could have each other's connection between two hosts. */
-static bool can_change_lanes(const struct ft_nccl_host_taker *taker, const struct ft_nccl_lane *a,
-			     const struct ft_nccl_lane *b)
+static bool can_change_links(const struct ft_nccl_host_taker *taker, const struct ft_nccl_link *a,
+			     const struct ft_nccl_link *b)
 {
-	const struct ft_nccl_lane *lanes = taker->channels->neighbours->lanes;
+	const struct ft_nccl_link *links = taker->channels->neighbours->links;
 	uint64_t gap_ns;
 
-	return ft_nccl_host_fits(taker, &taker->owners[a - lanes], b, &gap_ns) &&
-	       ft_nccl_host_fits(taker, &taker->owners[b - lanes], a, &gap_ns);
+	return ft_nccl_host_fits(taker, &taker->owners[a - links], b, &gap_ns) &&
+	       ft_nccl_host_fits(taker, &taker->owners[b - links], a, &gap_ns);
 }
 
 static bool is_doubtful(const struct ft_nccl_host_taker *taker)
@@ -217,7 +217,7 @@ static bool is_doubtful(const struct ft_nccl_host_taker *taker)
 
 		for (size_t j = 1; j < couple->each + couple->back; j++)
 			for (size_t k = j < couple->each ? 0 : couple->each; k < j; k++)
-				if (can_change_lanes(taker, &couple->lanes[j], &couple->lanes[k]))
+				if (can_change_links(taker, &couple->links[j], &couple->links[k]))
 					return true;
 	}
 	return false;
@@ -233,13 +233,13 @@ static size_t widest_way(const struct ft_nccl_neighbours *neighbours)
 }
 
 /* 0, -ENOMEM, or -ENOENT. */
-static int take_all_channels(struct ft_nccl_host_channels *channels, size_t lane_count)
+static int take_all_channels(struct ft_nccl_host_channels *channels, size_t link_count)
 {
 	const size_t widest = widest_way(channels->neighbours);
 	struct ft_nccl_host_taker taker = { .channels = channels,
-					    .lane_count = lane_count,
-					    .owners = calloc(lane_count + 1, sizeof *taker.owners),
-					    .tried = calloc(lane_count + 1, sizeof *taker.tried),
+					    .link_count = link_count,
+					    .owners = calloc(link_count + 1, sizeof *taker.owners),
+					    .tried = calloc(link_count + 1, sizeof *taker.tried),
 					    .slots = calloc(widest + 1, sizeof *taker.slots),
 					    .choices = calloc(widest * widest + 1,
 							      sizeof *taker.choices),
@@ -258,20 +258,20 @@ static int take_all_channels(struct ft_nccl_host_channels *channels, size_t lane
 	return error;
 }
 
-int ft_nccl_host_channels_find(struct ft_nccl_host_channels *channels, size_t lane_count)
+int ft_nccl_host_channels_find(struct ft_nccl_host_channels *channels, size_t link_count)
 {
 	const size_t hosts = channels->neighbours->members;
 
-	channels->taken = calloc(lane_count + 1, sizeof *channels->taken);
+	channels->taken = calloc(link_count + 1, sizeof *channels->taken);
 	for (uint32_t tree = 0; tree < 2; tree++) /* of two hosts any two may be a channel's */
 		channels->at[tree] =
-			calloc((hosts == 2 ? lane_count : channels->count[tree]) * hosts + 1,
+			calloc((hosts == 2 ? link_count : channels->count[tree]) * hosts + 1,
 			       sizeof *channels->at[tree]);
 	if (channels->taken == NULL || channels->at[0] == NULL || channels->at[1] == NULL)
 		return -ENOMEM;
 	if (hosts == 2)
 		return ft_nccl_host_pairs_take(channels);
-	return take_all_channels(channels, lane_count);
+	return take_all_channels(channels, link_count);
 }
 
 void ft_nccl_host_channels_free(struct ft_nccl_host_channels *channels)

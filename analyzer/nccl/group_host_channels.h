@@ -5,7 +5,7 @@
 
 /* Between a host and its parent in a tree, on one channel. */
 struct ft_nccl_host_edge {
-	const struct ft_nccl_lane *up, *down; /* NULL: of the root */
+	const struct ft_nccl_link *up, *down; /* NULL: of the root */
 };
 
 /*
@@ -19,10 +19,10 @@ struct ft_nccl_host_channels {
 	const uint32_t *parents[2];      /* of each host in each tree; FT_NCCL_NONE: of the root */
 	uint32_t count[2];               /* channels of each tree; of two hosts: found, too */
 	struct ft_nccl_host_edge *at[2]; /* out: of each tree, channel by channel, by host */
-	bool *taken;                     /* out: by lane: it is of one of them */
+	bool *taken;                     /* out: by link: it is of one of them */
 	bool doubtful;                   /* out: others would have done as well */
 };
 
 /* 0, -ENOMEM, or -ENOENT: there is no such division. Free in any case. */
-int ft_nccl_host_channels_find(struct ft_nccl_host_channels *channels, size_t lane_count);
+int ft_nccl_host_channels_find(struct ft_nccl_host_channels *channels, size_t link_count);
 void ft_nccl_host_channels_free(struct ft_nccl_host_channels *channels);

@@ -11,7 +11,7 @@ enum { ANSWERED_SURELY = 4 }; /* so many messages follow others by accident once
 
 /* A connection of one way, and one of the other, which may be those of a tree's channel. */
 struct pair {
-	const struct ft_nccl_lane *up, *down;
+	const struct ft_nccl_link *up, *down;
 	uint32_t tree;
 	uint64_t messages, gap_ns; /* answered; between a message and its answer, on average */
 };
@@ -28,15 +28,15 @@ static int compare_pairs(const void *a, const void *b)
 }
 
 /* Each message of the one is answered on the other, always the same way round, and some are a step of a tree's own. */
-static bool is_pair(const struct ft_nccl_host_channels *channels, const struct ft_nccl_lane *there,
-		    const struct ft_nccl_lane *back, struct pair *pair)
+static bool is_pair(const struct ft_nccl_host_channels *channels, const struct ft_nccl_link *there,
+		    const struct ft_nccl_link *back, struct pair *pair)
 {
-	struct ft_nccl_lane_order order = { 0 };
+	struct ft_nccl_link_order order = { 0 };
 
 	if (!ft_nccl_has_simple_step(&channels->tracks->at[there->at]) ||
 	    !ft_nccl_has_simple_step(&channels->tracks->at[back->at]))
 		return false;
-	ft_nccl_lanes_compare(&order, channels->tracks, there, back);
+	ft_nccl_links_compare(&order, channels->tracks, there, back);
 	if (order.overlap || order.differ || (order.first == 0) == (order.second == 0))
 		return false;
 	*pair = order.first > 0 ? (struct pair){ .up = there, .down = back, .tree = 1 }
@@ -106,10 +106,11 @@ static void take_pairs(struct ft_nccl_host_channels *channels, struct pair *pair
 }
 
 /* The last thing asked for, which may be the first step of a tree, has no answer in view. */
-static bool is_any_open(const struct ft_nccl_host_channels *channels, const struct ft_nccl_way *way)
+static bool is_any_open(const struct ft_nccl_host_channels *channels,
+			const struct ft_nccl_direction *way)
 {
 	for (size_t i = 0; i < way->count; i++) {
-		const struct ft_nccl_track *track = &channels->tracks->at[way->lanes[i].at];
+		const struct ft_nccl_track *track = &channels->tracks->at[way->links[i].at];
 
 		if (track->unanswered > 0 && !ft_nccl_has_simple_step(track))
 			return true;
@@ -119,8 +120,8 @@ static bool is_any_open(const struct ft_nccl_host_channels *channels, const stru
 
 int ft_nccl_host_pairs_take(struct ft_nccl_host_channels *channels)
 {
-	const struct ft_nccl_way there = ft_nccl_way_of(channels->neighbours, 0, 1);
-	const struct ft_nccl_way back = ft_nccl_way_of(channels->neighbours, 1, 0);
+	const struct ft_nccl_direction there = ft_nccl_direction_of(channels->neighbours, 0, 1);
+	const struct ft_nccl_direction back = ft_nccl_direction_of(channels->neighbours, 1, 0);
 	struct pair *pairs = calloc(there.count * back.count + 1, sizeof *pairs);
 	size_t count = 0;
 
@@ -128,7 +129,7 @@ int ft_nccl_host_pairs_take(struct ft_nccl_host_channels *channels)
 		return -ENOMEM;
 	for (size_t i = 0; i < there.count; i++)
 		for (size_t j = 0; j < back.count; j++)
-			if (is_pair(channels, &there.lanes[i], &back.lanes[j], &pairs[count]))
+			if (is_pair(channels, &there.links[i], &back.links[j], &pairs[count]))
 				count++;
 	take_pairs(channels, pairs, count);
 	channels->doubtful |= is_any_open(channels, &there) || is_any_open(channels, &back);

@@ -17,7 +17,7 @@ struct node {
 struct finder {
 	struct ft_nccl_edges *edges;
 	const struct ft_nccl_tracks *tracks;
-	size_t lane_count;
+	size_t link_count;
 	struct node *nodes; /* by end; later by rank, and behind them hosts that have none */
 	uint32_t node_count;
 	uint32_t *node_of; /* by end */
@@ -51,8 +51,8 @@ static void keep_stepped(struct finder *finder)
 
 		if (!is_stepped(finder, place))
 			continue;
-		edges->at[i] = edges->at[finder->lane_count];
-		edges->at[finder->lane_count++] = place;
+		edges->at[i] = edges->at[finder->link_count];
+		edges->at[finder->link_count++] = place;
 	}
 }
 
@@ -84,7 +84,7 @@ static bool number_nodes(struct finder *finder, uint32_t ends)
 
 	for (uint32_t i = 0; i < ends; i++)
 		finder->nodes[i].end = i;
-	for (size_t i = 0; i < finder->lane_count; i++) {
+	for (size_t i = 0; i < finder->link_count; i++) {
 		const uint32_t place = edges->at[i];
 
 		widen(&finder->nodes[rails->sender[place]], &edges->connections[place]->sender);
@@ -101,26 +101,26 @@ static bool number_nodes(struct finder *finder, uint32_t ends)
 	return finder->node_count > 1;
 }
 
-static bool list_lanes(struct finder *finder)
+static bool list_links(struct finder *finder)
 {
 	const struct ft_nccl_edges *edges = finder->edges;
 	const struct ft_nccl_rails *rails = &edges->members->rails;
 	struct ft_nccl_neighbours *neighbours = &finder->neighbours;
 	struct ft_nccl_edges stepped = *edges;
 
-	stepped.count = finder->lane_count;
-	neighbours->by_setup = ft_nccl_lanes_have_setups(&stepped);
-	for (size_t i = 0; i < finder->lane_count; i++) {
-		struct ft_nccl_lane *lane = &neighbours->lanes[i];
+	stepped.count = finder->link_count;
+	neighbours->by_setup = ft_nccl_links_have_setups(&stepped);
+	for (size_t i = 0; i < finder->link_count; i++) {
+		struct ft_nccl_link *link = &neighbours->links[i];
 		const uint32_t place = edges->at[i];
 
-		*lane = ft_nccl_lane_of(edges, i, neighbours->by_setup);
-		lane->from = finder->node_of[rails->sender[place]];
-		lane->to = finder->node_of[rails->receiver[place]];
-		if (lane->from == FT_NCCL_NONE || lane->to == FT_NCCL_NONE)
+		*link = ft_nccl_link_of(edges, i, neighbours->by_setup);
+		link->from = finder->node_of[rails->sender[place]];
+		link->to = finder->node_of[rails->receiver[place]];
+		if (link->from == FT_NCCL_NONE || link->to == FT_NCCL_NONE)
 			return false;
 	}
-	ft_nccl_neighbours_list(neighbours, finder->lane_count);
+	ft_nccl_neighbours_list(neighbours, finder->link_count);
 	return neighbours->both_ways || finder->node_count == 2;
 }
 
@@ -140,7 +140,7 @@ static bool count_channels(struct finder *finder, uint32_t tree)
 		if (parent == FT_NCCL_NONE || is_in(finder, 1 - tree, child, parent))
 			continue;
 		finder->channels.count[tree] =
-			(uint32_t)ft_nccl_way_of(&finder->neighbours, child, parent).count;
+			(uint32_t)ft_nccl_direction_of(&finder->neighbours, child, parent).count;
 		return true;
 	}
 	return false;
@@ -179,7 +179,7 @@ struct place {
 	uint32_t tree, first;
 };
 
-static const struct ft_nccl_lane *lane_at(const struct place *place, uint32_t channel,
+static const struct ft_nccl_link *link_at(const struct place *place, uint32_t channel,
 					  uint32_t from, uint32_t to)
 {
 	const struct finder *finder = place->finder;
@@ -192,14 +192,14 @@ static const struct ft_nccl_lane *lane_at(const struct place *place, uint32_t ch
 
 static uint32_t id_of(const void *context, uint32_t channel, uint32_t from, uint32_t to)
 {
-	return lane_at(context, channel, from, to)->connection->connection;
+	return link_at(context, channel, from, to)->connection->connection;
 }
 
 static uint32_t member_of(const void *context, uint32_t from, uint32_t to)
 {
 	const struct place *place = context;
 	const struct ft_nccl_edges *edges = place->finder->edges;
-	const uint32_t sender = edges->members->sender[lane_at(place, 0, from, to)->at];
+	const uint32_t sender = edges->members->sender[link_at(place, 0, from, to)->at];
 
 	return sender != FT_NCCL_NONE ? sender - edges->first : FT_NCCL_NONE;
 }
@@ -211,10 +211,10 @@ static bool goes_the_same_way(const struct place *place, uint32_t channel)
 
 		if (parent == FT_NCCL_NONE)
 			continue;
-		if (lane_at(place, 0, child, parent)->connection->sender.rank !=
-			    lane_at(place, channel, child, parent)->connection->sender.rank ||
-		    lane_at(place, 0, parent, child)->connection->sender.rank !=
-			    lane_at(place, channel, parent, child)->connection->sender.rank)
+		if (link_at(place, 0, child, parent)->connection->sender.rank !=
+			    link_at(place, channel, child, parent)->connection->sender.rank ||
+		    link_at(place, 0, parent, child)->connection->sender.rank !=
+			    link_at(place, channel, parent, child)->connection->sender.rank)
 			return false;
 	}
 	return true;
@@ -252,9 +252,9 @@ static bool are_even(const struct finder *finder)
 	return step > 1;
 }
 
-static bool are_in_both(const struct finder *finder, const struct ft_nccl_lane *lane)
+static bool are_in_both(const struct finder *finder, const struct ft_nccl_link *link)
 {
-	return is_in(finder, 0, lane->from, lane->to) && is_in(finder, 1, lane->from, lane->to);
+	return is_in(finder, 0, link->from, link->to) && is_in(finder, 1, link->from, link->to);
 }
 
 static bool are_all_numbered(const struct ft_nccl_track *track)
@@ -277,12 +277,12 @@ static bool are_doubtful(const struct finder *finder)
 	if (rails->by_host[rail] ? finder->node_count < rails->ends[rail]
 				 : finder->node_count < UNNAMED_LEAST || !are_even(finder))
 		return true;
-	for (size_t i = 0; i < finder->lane_count; i++) {
-		const struct ft_nccl_lane *lane = &finder->neighbours.lanes[i];
-		const struct ft_nccl_track *track = &finder->tracks->at[lane->at];
+	for (size_t i = 0; i < finder->link_count; i++) {
+		const struct ft_nccl_link *link = &finder->neighbours.links[i];
+		const struct ft_nccl_track *track = &finder->tracks->at[link->at];
 
-		if (!finder->edges->members->named[lane->at] ||
-		    (are_in_both(finder, lane) && !are_all_numbered(track)) ||
+		if (!finder->edges->members->named[link->at] ||
+		    (are_in_both(finder, link) && !are_all_numbered(track)) ||
 		    (track->first_k != 0 && ft_nccl_has_slice(track)))
 			return true;
 	}
@@ -305,9 +305,9 @@ static void list_connections(struct finder *finder)
 			*at++ = edge->down->at;
 		}
 	finder->edges->count = (size_t)(at - finder->edges->at);
-	for (size_t i = 0; i < finder->lane_count; i++)
+	for (size_t i = 0; i < finder->link_count; i++)
 		if (!finder->channels.taken[i])
-			*at++ = finder->neighbours.lanes[i].at;
+			*at++ = finder->neighbours.links[i].at;
 }
 
 /* --- all of it --- */
@@ -322,7 +322,7 @@ static int reserve_nodes(struct finder *finder, uint32_t ends)
 static int reserve_trees(struct finder *finder)
 {
 	const size_t nodes = finder->node_count;
-	int error = ft_nccl_neighbours_reserve(&finder->neighbours, finder->lane_count,
+	int error = ft_nccl_neighbours_reserve(&finder->neighbours, finder->link_count,
 					       finder->node_count);
 
 	finder->lowest = calloc(nodes, sizeof *finder->lowest);
@@ -348,12 +348,12 @@ static int find(struct finder *finder)
 	if (error != 0)
 		return error;
 	keep_stepped(finder);
-	if (finder->lane_count == 0 || !number_nodes(finder, ends))
+	if (finder->link_count == 0 || !number_nodes(finder, ends))
 		return -ENOENT;
 	error = reserve_trees(finder);
 	if (error != 0)
 		return error;
-	if (!list_lanes(finder))
+	if (!list_links(finder))
 		return -ENOENT;
 	if (finder->node_count > 2 &&
 	    !(count_channels(finder, 0) && count_channels(finder, 1) && are_explained(finder)))
@@ -363,7 +363,7 @@ static int find(struct finder *finder)
 	finder->channels.lowest = finder->lowest;
 	finder->channels.parents[0] = finder->parents[0];
 	finder->channels.parents[1] = finder->parents[1];
-	return ft_nccl_host_channels_find(&finder->channels, finder->lane_count);
+	return ft_nccl_host_channels_find(&finder->channels, finder->link_count);
 }
 
 int ft_nccl_hosts_trees(struct ft_nccl_trees *trees, struct ft_nccl_edges *edges,

@@ -23,9 +23,9 @@ static bool is_in_tree(const struct plan *plan, uint32_t tree, uint32_t a, uint3
 	return ft_nccl_tree_has(tree, a, b, plan->members);
 }
 
-static struct ft_nccl_way way_of(const struct plan *plan, uint32_t from, uint32_t to)
+static struct ft_nccl_direction way_of(const struct plan *plan, uint32_t from, uint32_t to)
 {
-	return ft_nccl_way_of(&plan->neighbours, from, to);
+	return ft_nccl_direction_of(&plan->neighbours, from, to);
 }
 
 /* Connections that there are to be from one member to another. */
@@ -70,10 +70,10 @@ static bool is_full(const struct plan *plan, uint32_t tree)
 /* The number of connections is right, and they are in the order of their channels. */
 static bool is_explained(const struct plan *plan, uint32_t from, uint32_t to)
 {
-	const struct ft_nccl_way way = way_of(plan, from, to);
+	const struct ft_nccl_direction way = way_of(plan, from, to);
 
 	return way.count == expected(plan, from, to) &&
-	       ft_nccl_way_is_ordered(&plan->neighbours, &way);
+	       ft_nccl_direction_is_ordered(&plan->neighbours, &way);
 }
 
 static bool are_all_there(const struct plan *plan)
@@ -100,7 +100,7 @@ static bool are_steps(const struct plan *plan, const struct ft_nccl_couple *coup
 
 	for (size_t i = 0; i < couple->each + couple->back; i++)
 		if (!(i < couple->each ? there : back) &&
-		    !ft_nccl_are_steps(&plan->tracks->at[couple->lanes[i].at]))
+		    !ft_nccl_are_steps(&plan->tracks->at[couple->links[i].at]))
 			return false;
 	return true;
 }
@@ -128,14 +128,14 @@ static bool make_plan(struct plan *plan)
 /* --- what is told of it --- */
 
 /* The connection from one member to another on channel `i` of a tree. */
-static const struct ft_nccl_lane *lane_of(const struct plan *plan, uint32_t tree, uint32_t i,
+static const struct ft_nccl_link *link_of(const struct plan *plan, uint32_t tree, uint32_t i,
 					  uint32_t from, uint32_t to)
 {
-	const struct ft_nccl_lane *lanes = way_of(plan, from, to).lanes;
+	const struct ft_nccl_link *links = way_of(plan, from, to).links;
 
 	if (is_in_ring(plan, from, to))
-		return &lanes[plan->first[tree] + i];
-	return &lanes[tree == 1 && is_in_tree(plan, 0, from, to) ? plan->count[0] + i : i];
+		return &links[plan->first[tree] + i];
+	return &links[tree == 1 && is_in_tree(plan, 0, from, to) ? plan->count[0] + i : i];
 }
 
 struct place {
@@ -147,7 +147,7 @@ static uint32_t id_of(const void *context, uint32_t channel, uint32_t from, uint
 {
 	const struct place *place = context;
 
-	return lane_of(place->plan, place->tree, channel, from, to)->connection->connection;
+	return link_of(place->plan, place->tree, channel, from, to)->connection->connection;
 }
 
 /* 0 or -ENOMEM. */
@@ -184,9 +184,9 @@ static uint32_t *add_beside_ring(const struct plan *plan, uint32_t tree, uint32_
 		if (parent == FT_NCCL_NONE)
 			continue;
 		if (!is_in_ring(plan, child, parent))
-			*at++ = lane_of(plan, tree, i, child, parent)->at;
+			*at++ = link_of(plan, tree, i, child, parent)->at;
 		if (!is_in_ring(plan, parent, child))
-			*at++ = lane_of(plan, tree, i, parent, child)->at;
+			*at++ = link_of(plan, tree, i, parent, child)->at;
 	}
 	return at;
 }
@@ -199,7 +199,7 @@ static void add_channels(const struct plan *plan, struct ft_nccl_mixed *mixed)
 		const uint32_t tree = i < plan->first[1] ? 0 : 1;
 
 		for (uint32_t j = 0; j < plan->members; j++)
-			*at++ = way_of(plan, j, (j + 1) % plan->members).lanes[i].at;
+			*at++ = way_of(plan, j, (j + 1) % plan->members).links[i].at;
 		if (is_full(plan, tree))
 			at = add_beside_ring(plan, tree, i - plan->first[tree], at);
 		mixed->ends[i] = (size_t)(at - mixed->at);

@@ -43,8 +43,8 @@ static bool is_whole(const struct ft_nccl_track *track)
 	return true;
 }
 
-static struct walk walk_of(const struct ft_nccl_tracks *tracks, const struct ft_nccl_lane *one,
-			   const struct ft_nccl_lane *other)
+static struct walk walk_of(const struct ft_nccl_tracks *tracks, const struct ft_nccl_link *one,
+			   const struct ft_nccl_link *other)
 {
 	struct walk walk = { .tracks = { &tracks->at[one->at], &tracks->at[other->at] } };
 
@@ -87,8 +87,8 @@ static bool next(struct walk *walk, const struct ft_nccl_message **a,
 	return false;
 }
 
-bool ft_nccl_lanes_carry_on(const struct ft_nccl_tracks *tracks, const struct ft_nccl_lane *one,
-			    const struct ft_nccl_lane *other, uint64_t *gap_ns)
+bool ft_nccl_links_carry_on(const struct ft_nccl_tracks *tracks, const struct ft_nccl_link *one,
+			    const struct ft_nccl_link *other, uint64_t *gap_ns)
 {
 	struct walk walk = walk_of(tracks, one, other);
 	const struct ft_nccl_message *a, *b;
@@ -101,8 +101,8 @@ bool ft_nccl_lanes_carry_on(const struct ft_nccl_tracks *tracks, const struct ft
 	return true;
 }
 
-void ft_nccl_lanes_compare(struct ft_nccl_lane_order *order, const struct ft_nccl_tracks *tracks,
-			   const struct ft_nccl_lane *one, const struct ft_nccl_lane *other)
+void ft_nccl_links_compare(struct ft_nccl_link_order *order, const struct ft_nccl_tracks *tracks,
+			   const struct ft_nccl_link *one, const struct ft_nccl_link *other)
 {
 	struct walk walk = walk_of(tracks, one, other);
 	const struct ft_nccl_message *a, *b;

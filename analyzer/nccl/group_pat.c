@@ -32,9 +32,9 @@ uint32_t ft_nccl_pat_distance(bool gathers, uint32_t dimension, uint32_t ranks)
 	return gathers ? ranks - step : step;
 }
 
-static struct ft_nccl_way way_of(const struct plan *plan, uint32_t from, uint32_t distance)
+static struct ft_nccl_direction way_of(const struct plan *plan, uint32_t from, uint32_t distance)
 {
-	return ft_nccl_way_of(&plan->neighbours, from, (from + distance) % plan->members);
+	return ft_nccl_direction_of(&plan->neighbours, from, (from + distance) % plan->members);
 }
 
 /* On how many channels both ends of all distances of one kind are connected. */
@@ -82,10 +82,10 @@ static bool has_step(const struct ft_nccl_track *track)
 }
 
 /* Receivers offer steps there; to the next rank a ring's slices, too. */
-static bool are_offered(struct plan *plan, const struct ft_nccl_way *way, bool is_ring)
+static bool are_offered(struct plan *plan, const struct ft_nccl_direction *way, bool is_ring)
 {
 	for (size_t i = 0; i < way->count; i++) {
-		const struct ft_nccl_track *track = &plan->tracks->at[way->lanes[i].at];
+		const struct ft_nccl_track *track = &plan->tracks->at[way->links[i].at];
 		const struct ft_nccl_stretch all = ft_nccl_stretch_of(track, 0, track->count);
 
 		if (!(is_ring ? ft_nccl_are_steps_or_slices(track) : ft_nccl_are_steps(track)))
@@ -102,9 +102,9 @@ static bool are_offered(struct plan *plan, const struct ft_nccl_way *way, bool i
 static bool are_alike(struct plan *plan, uint32_t distance, size_t count)
 {
 	for (uint32_t i = 0; i < plan->members; i++) {
-		const struct ft_nccl_way way = way_of(plan, i, distance);
+		const struct ft_nccl_direction way = way_of(plan, i, distance);
 
-		if (way.count != count || !ft_nccl_way_is_ordered(&plan->neighbours, &way) ||
+		if (way.count != count || !ft_nccl_direction_is_ordered(&plan->neighbours, &way) ||
 		    !are_offered(plan, &way, distance == 1))
 			return false;
 	}
@@ -148,7 +148,7 @@ static void add_channels(const struct plan *plan, struct ft_nccl_pat *pat)
 			added = true;
 			for (uint32_t j = 0; j < plan->members; j++)
 				*at++ = way_of(plan, j, pat->distances[i].ranks)
-						.lanes[pat->channels]
+						.links[pat->channels]
 						.at;
 		}
 		if (added)

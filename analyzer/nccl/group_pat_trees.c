@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "group_lanes.h"
+#include "group_links.h"
 #include "group_tree_shape.h"
 
 enum { LEAST = 4 }; /* of three members none has neighbours enough to show what was first */
@@ -37,7 +37,7 @@ static const struct ft_nccl_connection *connection_at(const struct plan *plan, u
 
 static uint64_t made(const struct plan *plan, uint32_t channel, size_t place, uint32_t from)
 {
-	return ft_nccl_lane_made(connection_at(plan, channel, place, from), plan->by_setup);
+	return ft_nccl_link_made(connection_at(plan, channel, place, from), plan->by_setup);
 }
 
 static bool is_in_tree(const struct plan *plan, uint32_t tree, size_t place, uint32_t from)
@@ -180,7 +180,7 @@ int ft_nccl_pat_find_trees(struct ft_nccl_pat *pat, struct ft_nccl_trees *trees,
 			     .members = edges->member_count,
 			     .half = pat->channels / 2,
 			     .row = pat->count * edges->member_count,
-			     .by_setup = ft_nccl_lanes_have_setups(edges),
+			     .by_setup = ft_nccl_links_have_setups(edges),
 			     .ring_first = true };
 
 	if (plan.members < LEAST || pat->channels < 2 || pat->channels % 2 != 0 ||

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group_lanes.h"
+#include "group_links.h"
 
 /* Who each member sends to, if it is one other for all its connections. */
 static bool successors(const struct ft_nccl_edges *edges, uint32_t *next)
@@ -58,7 +58,7 @@ int ft_nccl_members_ring(const struct ft_nccl_edges *edges, uint32_t **ring)
 	return error;
 }
 
-static bool same_rank(const struct ft_nccl_lane *a, const struct ft_nccl_lane *b)
+static bool same_rank(const struct ft_nccl_link *a, const struct ft_nccl_link *b)
 {
 	const struct ft_nccl_party *left = &a->connection->sender, *right = &b->connection->sender;
 
@@ -68,7 +68,7 @@ static bool same_rank(const struct ft_nccl_lane *a, const struct ft_nccl_lane *b
 /* By who sends, and one's in the order in which they were made. */
 static int compare(const void *a, const void *b)
 {
-	const struct ft_nccl_lane *left = a, *right = b;
+	const struct ft_nccl_link *left = a, *right = b;
 
 	if (left->from != right->from)
 		return left->from < right->from ? -1 : 1;
@@ -77,64 +77,64 @@ static int compare(const void *a, const void *b)
 	return (left->made > right->made) - (left->made < right->made);
 }
 
-static void place_lanes(const struct ft_nccl_edges *edges, const uint32_t *ring, bool by_setup,
-			uint32_t *place, struct ft_nccl_lane *lanes)
+static void place_links(const struct ft_nccl_edges *edges, const uint32_t *ring, bool by_setup,
+			uint32_t *place, struct ft_nccl_link *links)
 {
 	for (uint32_t i = 0; i < edges->member_count; i++)
 		place[ring[i]] = i;
 	for (size_t i = 0; i < edges->count; i++) {
-		lanes[i] = ft_nccl_lane_of(edges, i, by_setup);
-		lanes[i].from = place[edges->from[edges->at[i]] - edges->first];
+		links[i] = ft_nccl_link_of(edges, i, by_setup);
+		links[i].from = place[edges->from[edges->at[i]] - edges->first];
 	}
-	qsort(lanes, edges->count, sizeof *lanes, compare);
+	qsort(links, edges->count, sizeof *links, compare);
 }
 
-/* Every sender has its first `channels` lanes, of as many of its ranks as the first sender. */
-static bool are_alike(const struct ft_nccl_lane *lanes, size_t count, size_t channels,
+/* Every sender has its first `channels` links, of as many of its ranks as the first sender. */
+static bool are_alike(const struct ft_nccl_link *links, size_t count, size_t channels,
 		      bool by_setup)
 {
 	for (size_t i = 0; i < count; i++) {
 		const size_t place = i % channels;
 		bool same;
 
-		if (lanes[i].from != i / channels)
+		if (links[i].from != i / channels)
 			return false;
 		if (place == 0)
 			continue;
-		same = same_rank(&lanes[i - 1], &lanes[i]);
-		if (same != same_rank(&lanes[place - 1], &lanes[place]) ||
-		    (same && !ft_nccl_lanes_are_in_order(&lanes[i - 1], &lanes[i], by_setup)))
+		same = same_rank(&links[i - 1], &links[i]);
+		if (same != same_rank(&links[place - 1], &links[place]) ||
+		    (same && !ft_nccl_links_are_in_order(&links[i - 1], &links[i], by_setup)))
 			return false;
 	}
 	return true;
 }
 
-static int sort_channels(struct ft_nccl_edges *edges, const struct ft_nccl_lane *lanes,
+static int sort_channels(struct ft_nccl_edges *edges, const struct ft_nccl_link *links,
 			 bool by_setup, bool *numbered)
 {
 	const size_t channels = edges->count / edges->member_count;
 
 	if (edges->count % edges->member_count != 0 ||
-	    !are_alike(lanes, edges->count, channels, by_setup))
+	    !are_alike(links, edges->count, channels, by_setup))
 		return 0;
 	for (size_t i = 0; i < edges->count; i++)
-		edges->at[i % channels * edges->member_count + i / channels] = lanes[i].at;
-	*numbered = same_rank(&lanes[0], &lanes[channels - 1]);
+		edges->at[i % channels * edges->member_count + i / channels] = links[i].at;
+	*numbered = same_rank(&links[0], &links[channels - 1]);
 	return (int)channels;
 }
 
 int ft_nccl_members_channels(struct ft_nccl_edges *edges, const uint32_t *ring, bool *numbered)
 {
 	uint32_t *place = calloc(edges->member_count + 1, sizeof *place);
-	struct ft_nccl_lane *lanes = calloc(edges->count + 1, sizeof *lanes);
-	const bool by_setup = ft_nccl_lanes_have_setups(edges);
+	struct ft_nccl_link *links = calloc(edges->count + 1, sizeof *links);
+	const bool by_setup = ft_nccl_links_have_setups(edges);
 	int channels = -ENOMEM;
 
-	if (place != NULL && lanes != NULL) {
-		place_lanes(edges, ring, by_setup, place, lanes);
-		channels = sort_channels(edges, lanes, by_setup, numbered);
+	if (place != NULL && links != NULL) {
+		place_links(edges, ring, by_setup, place, links);
+		channels = sort_channels(edges, links, by_setup, numbered);
 	}
 	free(place);
-	free(lanes);
+	free(links);
 	return channels;
 }

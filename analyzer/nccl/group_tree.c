@@ -21,22 +21,24 @@ struct maker {
 static bool is_ordered(const struct maker *maker, const struct ft_nccl_couple *pair)
 {
 	const struct ft_nccl_neighbours *neighbours = &maker->neighbours;
-	const struct ft_nccl_way up = ft_nccl_way_of(neighbours, pair->low, pair->high);
-	const struct ft_nccl_way down = ft_nccl_way_of(neighbours, pair->high, pair->low);
+	const struct ft_nccl_direction up = ft_nccl_direction_of(neighbours, pair->low, pair->high);
+	const struct ft_nccl_direction down =
+		ft_nccl_direction_of(neighbours, pair->high, pair->low);
 
-	return ft_nccl_way_is_ordered(neighbours, &up) && ft_nccl_way_is_ordered(neighbours, &down);
+	return ft_nccl_direction_is_ordered(neighbours, &up) &&
+	       ft_nccl_direction_is_ordered(neighbours, &down);
 }
 
 /* From the lower member against from the higher one, from channel `from` on. */
-static struct ft_nccl_lane_order order_of(const struct maker *maker,
+static struct ft_nccl_link_order order_of(const struct maker *maker,
 					  const struct ft_nccl_couple *pair, size_t from,
 					  size_t count)
 {
-	struct ft_nccl_lane_order order = { 0 };
+	struct ft_nccl_link_order order = { 0 };
 
 	for (size_t i = from; i < from + count; i++)
-		ft_nccl_lanes_compare(&order, maker->tracks, &pair->lanes[i],
-				      &pair->lanes[pair->each + i]);
+		ft_nccl_links_compare(&order, maker->tracks, &pair->links[i],
+				      &pair->links[pair->each + i]);
 	return order;
 }
 
@@ -50,7 +52,7 @@ static bool shape_by_messages(const struct maker *maker, struct ft_nccl_shape *s
 		shape->parents[i] = FT_NCCL_NONE;
 	for (size_t i = 0; i < neighbours->count; i++) {
 		const struct ft_nccl_couple *pair = &neighbours->couples[i];
-		const struct ft_nccl_lane_order order = order_of(maker, pair, 0, pair->each);
+		const struct ft_nccl_link_order order = order_of(maker, pair, 0, pair->each);
 		const uint32_t child = order.first > 0 ? pair->low : pair->high;
 
 		if (pair->each != neighbours->couples[0].each || order.differ ||
@@ -66,11 +68,11 @@ static bool shape_by_messages(const struct maker *maker, struct ft_nccl_shape *s
 
 static size_t channels_of_each(const struct maker *maker, size_t count)
 {
-	size_t lanes = 0;
+	size_t links = 0;
 
 	for (size_t i = 0; i < maker->neighbours.count; i++)
-		lanes += maker->neighbours.couples[i].each;
-	return lanes / count / (maker->neighbours.members - 1);
+		links += maker->neighbours.couples[i].each;
+	return links / count / (maker->neighbours.members - 1);
 }
 
 /* Where the connections of tree `number` of so many begin in a pair: those of the first tree were made first. */
@@ -85,7 +87,7 @@ static bool is_borne_out(const struct maker *maker, const struct ft_nccl_shape *
 {
 	for (uint32_t i = 0; i < maker->neighbours.members; i++) {
 		const struct ft_nccl_couple *pair;
-		struct ft_nccl_lane_order order;
+		struct ft_nccl_link_order order;
 
 		if (shape->parents[i] == FT_NCCL_NONE)
 			continue;
@@ -110,7 +112,7 @@ static uint32_t id_of(const void *context, uint32_t channel, uint32_t from, uint
 	const struct ft_nccl_couple *pair = ft_nccl_couple_of(&place->maker->neighbours, from, to);
 	const size_t begin = begin_in(pair, place->number, place->channels);
 
-	return pair->lanes[(pair->low == from ? 0 : pair->each) + begin + channel]
+	return pair->links[(pair->low == from ? 0 : pair->each) + begin + channel]
 		.connection->connection;
 }
 

@@ -205,31 +205,31 @@ static bool may_be_of_trees(const struct ft_nccl_chunks *look)
 	return ring->of_hosts && look->slices == 1 && ranks_of(look) == 2 && ring->loop_ranks != 2;
 }
 
-enum ft_nccl_fit ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
-					  struct ft_nccl_collective *row)
+enum ft_nccl_ring_fit ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
+					       struct ft_nccl_collective *row)
 {
 	struct ft_nccl_chunks look = ft_nccl_chunks_of(part);
 	const bool loops = !part->sum.differs && ft_nccl_chunks_find_loops(&look);
 
 	if (part->sum.differs)
-		return FT_NCCL_FITS_NOTHING;
+		return FT_NCCL_RING_FITS_NOTHING;
 	if (!is_seen_enough(&look, loops))
-		return FT_NCCL_MAY_FIT;
+		return FT_NCCL_RING_MAY_FIT;
 	*row = ft_nccl_stretch_row(&part->sum);
 	row->channels = 1;
 	if (loops ? is_looped_all_reduce(&look) : is_other_all_reduce(&look)) {
 		tell_all_reduce(&look, row);
-		return may_be_of_trees(&look) ? FT_NCCL_MAY_FIT : FT_NCCL_FITS;
+		return may_be_of_trees(&look) ? FT_NCCL_RING_MAY_FIT : FT_NCCL_RING_FITS;
 	}
 	if (!loops || !part->same_bytes || (look.tail > 0 && !is_half(&look)))
-		return FT_NCCL_FITS_NOTHING;
+		return FT_NCCL_RING_FITS_NOTHING;
 	if (look.tail > 0 && !part->ring->begun)
-		return FT_NCCL_MAY_FIT; /* as much may be left of an all-reduce that began before */
+		return FT_NCCL_RING_MAY_FIT; /* as much may be left of an all-reduce that began before */
 	row->algorithm = algorithm_of(&look);
 	if (look.tail > 0) {
 		row->ranks = ranks_shown(&look);
 		if (!is_any_contradicted(&look))
 			ft_nccl_tell_bytes(row, &part->any, ranks_of(&look) - 1, 1);
 	}
-	return FT_NCCL_FITS;
+	return FT_NCCL_RING_FITS;
 }

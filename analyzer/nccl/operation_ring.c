@@ -69,12 +69,12 @@ static void sum_up(struct ft_nccl_circle_part *part)
 	}
 }
 
-static enum ft_nccl_fit recognize(const struct ft_nccl_circle_part *part,
-				  struct ft_nccl_collective *row)
+static enum ft_nccl_ring_fit recognize(const struct ft_nccl_circle_part *part,
+				       struct ft_nccl_collective *row)
 {
 	if (part->ring->tree == NULL)
 		return ft_nccl_circle_recognize(part, row);
-	return ft_nccl_circle_climbs(part, row) ? FT_NCCL_FITS : FT_NCCL_FITS_NOTHING;
+	return ft_nccl_circle_climbs(part, row) ? FT_NCCL_RING_FITS : FT_NCCL_RING_FITS_NOTHING;
 }
 
 /*
@@ -105,7 +105,7 @@ static size_t find(const struct ft_nccl_circle *ring, struct ft_nccl_collective 
 		   size_t *shortest)
 {
 	const size_t most = least_left(ring);
-	enum ft_nccl_fit fit = FT_NCCL_FITS_NOTHING;
+	enum ft_nccl_ring_fit fit = FT_NCCL_RING_FITS_NOTHING;
 	unsigned tried = 0;
 	size_t length;
 
@@ -122,10 +122,10 @@ static size_t find(const struct ft_nccl_circle *ring, struct ft_nccl_collective 
 		if (end == END && *shortest == 0)
 			*shortest = length;
 		sum_up(&part);
-		fit = is_in_doubt(ring, length) ? FT_NCCL_FITS_NOTHING : recognize(&part, row);
-		if (fit == FT_NCCL_FITS && is_told(ring, end, row))
+		fit = is_in_doubt(ring, length) ? FT_NCCL_RING_FITS_NOTHING : recognize(&part, row);
+		if (fit == FT_NCCL_RING_FITS && is_told(ring, end, row))
 			return length;
-		if (fit != FT_NCCL_FITS_NOTHING || !ring->begun ||
+		if (fit != FT_NCCL_RING_FITS_NOTHING || !ring->begun ||
 		    (ring->tree == NULL && !ft_nccl_has_ring_steps(&part.sum)))
 			break;
 	}

@@ -60,13 +60,13 @@ struct ft_nccl_circle_part {
 	bool undivided;  /* no operation can end inside, as far as borders are known */
 };
 
-enum ft_nccl_fit {
-	FT_NCCL_FITS_NOTHING, /* that a ring does */
-	FT_NCCL_MAY_FIT,      /* too little of it was seen, or it could be something else as well */
-	FT_NCCL_FITS,         /* the row is filled */
+enum ft_nccl_ring_fit {
+	FT_NCCL_RING_FITS_NOTHING, /* that a ring does */
+	FT_NCCL_RING_MAY_FIT, /* too little of it was seen, or it could be something else as well */
+	FT_NCCL_RING_FITS,    /* the row is filled */
 };
-enum ft_nccl_fit ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
-					  struct ft_nccl_collective *row);
+enum ft_nccl_ring_fit ft_nccl_circle_recognize(const struct ft_nccl_circle_part *part,
+					       struct ft_nccl_collective *row);
 
 /* The same of a tree, if they are an all-reduce: each chunk goes up, and then down again. */
 bool ft_nccl_circle_climbs(const struct ft_nccl_circle_part *part, struct ft_nccl_collective *row);

@@ -1,8 +1,8 @@
-#include "group_lanes.h"
+#include "group_links.h"
 
 #include <string.h>
 
-bool ft_nccl_lanes_have_setups(const struct ft_nccl_edges *edges)
+bool ft_nccl_links_have_setups(const struct ft_nccl_edges *edges)
 {
 	for (size_t i = 0; i < edges->count; i++)
 		if (!edges->connections[edges->at[i]]->has_tcp)
@@ -20,23 +20,23 @@ bool ft_nccl_edges_have_ranks(const struct ft_nccl_edges *edges)
 	return true;
 }
 
-uint64_t ft_nccl_lane_made(const struct ft_nccl_connection *connection, bool by_setup)
+uint64_t ft_nccl_link_made(const struct ft_nccl_connection *connection, bool by_setup)
 {
 	return by_setup ? connection->tcp_frames[0] : connection->sender.qpns[0];
 }
 
-struct ft_nccl_lane ft_nccl_lane_of(const struct ft_nccl_edges *edges, size_t i, bool by_setup)
+struct ft_nccl_link ft_nccl_link_of(const struct ft_nccl_edges *edges, size_t i, bool by_setup)
 {
 	const struct ft_nccl_connection *connection = edges->connections[edges->at[i]];
 
-	return (struct ft_nccl_lane){
+	return (struct ft_nccl_link){
 		.connection = connection,
 		.at = edges->at[i],
-		.made = ft_nccl_lane_made(connection, by_setup),
+		.made = ft_nccl_link_made(connection, by_setup),
 	};
 }
 
-static bool same_devices(const struct ft_nccl_lane *a, const struct ft_nccl_lane *b)
+static bool same_devices(const struct ft_nccl_link *a, const struct ft_nccl_link *b)
 {
 	return memcmp(&a->connection->sender.places[0], &b->connection->sender.places[0],
 		      sizeof(struct ft_nccl_place)) == 0 &&
@@ -44,7 +44,7 @@ static bool same_devices(const struct ft_nccl_lane *a, const struct ft_nccl_lane
 		      sizeof(struct ft_nccl_place)) == 0;
 }
 
-bool ft_nccl_lanes_are_in_order(const struct ft_nccl_lane *a, const struct ft_nccl_lane *b,
+bool ft_nccl_links_are_in_order(const struct ft_nccl_link *a, const struct ft_nccl_link *b,
 				bool by_setup)
 {
 	if (by_setup)
