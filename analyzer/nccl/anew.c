@@ -147,8 +147,12 @@ void ft_nccl_tell_if_it_goes_on(struct ft_nccl_connections *connections,
 	for (unsigned i = 0; i < connections->doubt_count; i++) {
 		struct ft_nccl_doubt *other = &connections->doubts[i];
 
-		if (other->is_anothers && other->found.connection == found->connection)
+		if (!other->is_anothers)
+			continue;
+		if (other->found.connection == found->connection)
 			doubt.is_alone = other->is_alone = false;
+		else if (ft_nccl_is_soon(other->found.ts_ns, found->ts_ns))
+			doubt.has_company = other->has_company = true;
 	}
 	connections->doubts[connections->doubt_count++] = doubt;
 	followed->doubts++;
@@ -243,10 +247,12 @@ static bool went_on(const struct ft_nccl_followed *followed, const struct ft_ncc
 				    (!doubt->is_anothers || followed->trouble <= doubt->step));
 }
 
-/* Or nothing came behind it: somebody else's, so soon that it is likely no other job's. */
+/*
+ * Or nothing came behind it: somebody else's, so soon that it is likely no other job's, which would take over several connections.
+ */
 static bool came_last(const struct ft_nccl_followed *followed, const struct ft_nccl_doubt *doubt)
 {
-	return followed->steps == doubt->step && doubt->is_anothers &&
+	return followed->steps == doubt->step && doubt->is_anothers && !doubt->has_company &&
 	       ft_nccl_order_is_recent(followed, doubt->found.ts_ns);
 }
 

@@ -155,7 +155,8 @@ struct ft_nccl_doubt {
 	bool is_alone;     /* nothing else on this lane and way waits */
 	bool is_whichever; /* it is wrong whichever message it is of */
 	bool is_known;     /* of which message the data is, whichever way queue pairs take turns */
-	bool is_anothers;  /* it was written by another queue pair than the connection's */
+	bool is_anothers;  /* it was written by another queue pair than the connection's .. */
+	bool has_company;  /* .. and such came to another connection at that time */
 	bool goes_on;      /* packets behind it came, in sequence .. */
 	uint32_t next;     /* .. of which this PSN is the next */
 	uint64_t step;     /* when it came; 0: it is told though nothing comes behind it */

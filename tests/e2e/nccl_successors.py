@@ -70,6 +70,7 @@ VIEWS = {
     "no set-up": lambda frames: frames,
     "lossy": lambda frames: lossy(frames, 0.01),
     "lossy, with set-up": lambda frames: lossy(frames, 0.01),
+    "3 % lost, with set-up": lambda frames: lossy(frames, 0.03),
     "middle": middle,
 }
 
@@ -170,6 +171,10 @@ class Soon(unittest.TestCase):
         for pause in 1e6, 1e7:
             it = told("another release", 3, "lossy, with set-up", (pause,))
             self.assertEqual(it.document["findings"], [])
+
+    def test_nothing_is_found_where_connections_are_taken_over_and_the_capture_ends(self):
+        it = told("alike", 12, "3 % lost, with set-up", (1e7,))
+        self.assertEqual(it.document["findings"], [])
 
 
 if __name__ == "__main__":
