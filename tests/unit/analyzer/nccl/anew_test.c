@@ -17,7 +17,7 @@ static struct odd *odd_of(struct inner *inner, uint8_t lane, uint32_t psn, uint6
 {
 	static struct odd odd;
 
-	odd.seen = inner_write(ONLY, 0, 64, frame);
+	odd.seen = inner_write(ONLY, 0, 60, frame); /* no clear-to-send is so long */
 	odd.seen.psn = psn;
 	odd.moment = inner_moment(inner, lane, &odd.seen);
 	odd.moment.turn = FT_NCCL_AGAIN;
@@ -293,6 +293,24 @@ static void at_the_end_what_came_behind_a_hole_is_not_told(void **state)
 	inner_close(inner);
 }
 
+/* As long as a clear-to-send, which may be the only one that another connection has. */
+static void at_the_end_what_may_ask_is_told_only_if_the_connection_went_on(void **state)
+{
+	struct inner *inner = inner_open(1);
+
+	(void)state;
+	for (unsigned more = 0; more < 2; more++) {
+		struct odd *odd = odd_of(inner, 0, 7, 70);
+
+		odd->seen.length = odd->seen.payload_length = 64;
+		ft_nccl_tell_in_turn(&odd->moment, &odd->found, false);
+		inner->followed->steps += 1 + more; /* its own, and one behind it */
+		settle(inner, false);
+		told(inner, more == 0 ? 0 : 70, 0);
+	}
+	inner_close(inner);
+}
+
 static void a_connection_that_has_ended_had_no_forged_ones(void **state)
 {
 	struct inner *inner = inner_open(1);
@@ -454,6 +472,49 @@ static void at_the_end_what_may_begin_another_connection_needs_more_of_this_one(
 	inner_close(inner);
 }
 
+/* A message has begun, and somebody else writes just behind it. */
+static void tell_soon(struct inner *inner, uint64_t frame)
+{
+	struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&inner->followed->ring, inner_asked(inner, 0, frame - 20));
+	struct ft_nccl_found found = odd_of(inner, 0, 0, frame)->found;
+
+	share->used = share->begun = true;
+	share->first.frame = frame - 10;
+	share->first.ts_ns = 1000;
+	found.ts_ns = 2000;
+	inner->followed->steps = 5;
+	ft_nccl_tell_if_it_goes_on(inner->connections, inner->followed, &found, true);
+}
+
+static void at_the_end_writes_of_others_to_one_connection_are_forged(void **state)
+{
+	struct inner *inner = inner_open(1);
+
+	(void)state;
+	tell_soon(inner, 70);
+	settle(inner, false);
+	told(inner, 70, 0);
+	inner_close(inner);
+}
+
+/* A job has taken over from another. */
+static void at_the_end_writes_of_others_to_several_connections_are_none(void **state)
+{
+	struct inner *inner = inner_open(1);
+	struct ft_nccl_followed *first = inner->followed;
+
+	(void)state;
+	tell_soon(inner, 70);
+	inner->followed = inner_follow(inner, 1);
+	tell_soon(inner, 71);
+	settle(inner, false);
+	inner->followed = first;
+	settle(inner, false);
+	told(inner, 0, 0);
+	inner_close(inner);
+}
+
 /* --- how many wait --- */
 
 static void where_too_many_wait_only_what_is_certain_is_told(void **state)
@@ -494,6 +555,7 @@ int main(void)
 		cmocka_unit_test(at_the_end_two_of_a_queue_pair_are_anothers),
 		cmocka_unit_test(at_the_end_what_went_on_is_anothers),
 		cmocka_unit_test(at_the_end_what_came_behind_a_hole_is_not_told),
+		cmocka_unit_test(at_the_end_what_may_ask_is_told_only_if_the_connection_went_on),
 		cmocka_unit_test(a_connection_that_has_ended_had_no_forged_ones),
 		cmocka_unit_test(other_connections_are_left_alone),
 		cmocka_unit_test(data_wrong_for_every_message_is_told_if_nothing_else_is_odd),
@@ -503,6 +565,8 @@ int main(void)
 		cmocka_unit_test(at_the_end_several_of_them_may_be_another_jobs),
 		cmocka_unit_test(
 			at_the_end_what_may_begin_another_connection_needs_more_of_this_one),
+		cmocka_unit_test(at_the_end_writes_of_others_to_one_connection_are_forged),
+		cmocka_unit_test(at_the_end_writes_of_others_to_several_connections_are_none),
 		cmocka_unit_test(where_too_many_wait_only_what_is_certain_is_told),
 	};
 
