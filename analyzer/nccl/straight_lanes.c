@@ -442,7 +442,7 @@ static inline uintptr_t take_answer(struct ft_nccl_straight *straight,
 
 	if (observed->opcode == FT_NCCL_ACK)
 		return take_acknowledgment(straight, lane, observed);
-	if (observed->opcode != 0x0a || lane->index != 0)
+	if (observed->opcode != 0x0a || lane != straight->lanes)
 		return 0;
 	entry = ft_nccl_straight_entry(straight, glimpse);
 	return entry != NULL ? take_cts(straight, observed, entry) : 0;
