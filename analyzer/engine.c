@@ -46,6 +46,8 @@ int ft_engine_create(struct ft_engine **engine, const struct ft_engine_config *c
 		error = ft_account_init(&made->account, &made->config, map);
 	if (error == 0 && config->nccl != FT_ENGINE_NCCL_OFF)
 		error = ft_framing_create(&made->framing, &made->config, map);
+	if (error == 0 && made->framing != NULL)
+		made->workers[0]->way = ft_framing_way(made->framing);
 	if (error == 0)
 		error = ft_summary_create(&made->summary);
 	if (error != 0) {
@@ -155,8 +157,6 @@ static int account_for(void *context, const struct ft_source *source, const stru
 		return 0;
 	if (engine->framing != NULL && batch->count != 0)
 		ft_framing_reuse(engine->framing, reused_by(engine->workers[0]), batch);
-	if (batch->framed != 0)
-		ft_framing_prefetch(engine->framing, batch);
 	while (error == 0) {
 		unsigned from = at;
 

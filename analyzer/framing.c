@@ -332,13 +332,9 @@ void ft_framing_reuse(struct ft_framing *framing, uint64_t reused, const struct 
 	framing->since = framing->one_table && is_same ? framing->renewals : 0;
 }
 
-void ft_framing_prefetch(const struct ft_framing *framing, const struct ft_batch *batch)
+const struct ft_nccl_way *ft_framing_way(const struct ft_framing *framing)
 {
-	const struct ft_nccl_way way = framing->way;
-	uint64_t marks = marks_from(batch->framed, 0, batch->count);
-
-	for (; marks != 0; marks &= marks - 1)
-		ft_nccl_prefetch(&way, batch->items[__builtin_ctzll(marks)].record);
+	return framing->one_table && framing->chosen ? &framing->way : NULL;
 }
 
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,

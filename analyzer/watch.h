@@ -38,11 +38,13 @@ static inline unsigned ft_watch_place(const struct ft_worker *worker, const stru
 	return (unsigned)(item - worker->batch.items) % 64;
 }
 
-/* For the follower: or not, as the case may be. */
+/* For the follower: or not, as the case may be. What it will ask for first is fetched meanwhile. */
 static inline void ft_watch_mark_if(struct ft_worker *worker, struct ft_item *item, bool is_shown)
 {
 	item->framing |= is_shown ? FT_FRAMING_SHOWN : 0;
 	worker->batch.framed |= (uint64_t)is_shown << ft_watch_place(worker, item);
+	if (worker->way != NULL)
+		ft_nccl_prefetch_early(worker->way, item->record);
 }
 
 static inline void ft_watch_mark(struct ft_worker *worker, struct ft_item *item)

@@ -14,6 +14,7 @@ enum {
 };
 
 static_assert((int)TOGETHER <= (int)FT_CHECK_TOGETHER, "their ends are fetched together");
+static_assert(64 % TOGETHER == 0 && TOGETHER < 64, "marks of a batch are in one word");
 
 static int create_followers(struct ft_worker *worker)
 {
@@ -248,6 +249,19 @@ static void run_items(struct ft_worker *worker, unsigned from)
 		ft_worker_take(worker, item);
 }
 
+/* What NCCL's follower will look at for those of them that it is to see. */
+static void fetch_shown(const struct ft_worker *worker, unsigned from)
+{
+	const struct some some = some_from(worker, from);
+	const uint64_t all = (UINT64_C(1) << (some.end - some.first)) - 1;
+
+	if (worker->way == NULL)
+		return;
+	for (uint64_t marks = worker->batch.framed >> from % 64 & all; marks != 0;
+	     marks &= marks - 1)
+		ft_nccl_prefetch(worker->way, some.first[__builtin_ctzll(marks)].record);
+}
+
 void ft_worker_run(struct ft_worker *worker)
 {
 	bool far = ft_flow_table_stats(worker->flows).used > IN_THE_CACHE;
@@ -264,5 +278,6 @@ void ft_worker_run(struct ft_worker *worker)
 		if (far)
 			fetch_beside(worker, at - 2 * TOGETHER);
 		run_items(worker, at - STEPS * TOGETHER);
+		fetch_shown(worker, at - STEPS * TOGETHER);
 	}
 }

@@ -6,6 +6,7 @@
 #include <flow/loss.h>
 #include <flow/table.h>
 #include <flow/tracker.h>
+#include <nccl/follower.h>
 
 #include "bases.h"
 #include "block.h"
@@ -49,7 +50,8 @@ struct ft_worker {
 	bool map_is_far;       /* it pays to fetch from memory what it will be asked */
 	bool quiet;            /* frames of which there is nothing to tell are only counted */
 	bool tells_all;        /* every item's verdict is kept */
-	bool watches;          /* for NCCL: items are chosen for its follower */
+	bool watches;          /* for NCCL: items are chosen for its follower .. */
+	const struct ft_nccl_way *way; /* .. which looks there for them soon; NULL: it does not */
 	struct ft_watched_pairs watched;
 };
 

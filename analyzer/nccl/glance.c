@@ -61,6 +61,11 @@ void ft_nccl_prefetch(const struct ft_nccl_way *way, uint32_t number)
 						  (ptrdiff_t)hint->ahead * FT_NCCL_HINT_UNIT);
 }
 
+void ft_nccl_prefetch_early(const struct ft_nccl_way *way, uint32_t number)
+{
+	__builtin_prefetch(&way->hints[number % FT_NCCL_HINTS]);
+}
+
 /* Whose it is, and where of it, if it goes straight. */
 static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connections,
 					const struct ft_flow_key *key, uint16_t vlan,

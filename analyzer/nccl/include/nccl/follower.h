@@ -140,6 +140,9 @@ bool ft_nccl_glance_again(const struct ft_nccl_way *way, const struct ft_nccl_gl
 /* Fetch from memory what that looks at, by the number of a glimpse to come. Any number may be given. */
 void ft_nccl_prefetch(const struct ft_nccl_way *way, uint32_t number);
 
+/* Some packets before: what that asks for itself. */
+void ft_nccl_prefetch_early(const struct ft_nccl_way *way, uint32_t number);
+
 /*
  * The next TCP segment, of whatever connection, in one order with the packets: connections that are no set-up,
  * bootstrap or RAS of NCCL's are soon let go of. Told to the sink as above.
