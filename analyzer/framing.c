@@ -334,7 +334,9 @@ void ft_framing_reuse(struct ft_framing *framing, uint64_t reused, const struct 
 
 const struct ft_nccl_way *ft_framing_way(const struct ft_framing *framing)
 {
-	return framing->one_table && framing->chosen ? &framing->way : NULL;
+	return framing->one_table && framing->chosen && framing->way.straights != NULL
+		       ? &framing->way
+		       : NULL;
 }
 
 int ft_framing_see_quiet(struct ft_framing *framing, const struct ft_source *source,

@@ -88,7 +88,7 @@ void ft_framing_show_all(struct ft_framing *framing);
 /* Before items of a batch, which is not empty: of how many half-connections others took the record, this batch included. */
 void ft_framing_reuse(struct ft_framing *framing, uint64_t reused, const struct ft_batch *batch);
 
-/* Where it looks for packets by the record of their half-connection; NULL: it looks for all, or not by that. */
+/* Where it looks for packets by the record of their half-connection; NULL: it does not, or not by that. */
 const struct ft_nccl_way *ft_framing_way(const struct ft_framing *framing);
 
 /* Show it a packet. 0, or -ENOMEM of the writer. */

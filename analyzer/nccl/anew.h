@@ -11,7 +11,8 @@
 
 /*
  * Tell it, or let it wait. Where so many wait that there is no room, a job has taken over from another, and it is not told.
- * `is_cts`: the packet goes to the sender.
+ * `is_cts`: the packet goes to the sender. Data that may be another connection's first clear-to-send is not told at the end unless
+ * anything of this one came behind it.
  */
 void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found,
 			  bool is_cts);
@@ -25,7 +26,8 @@ void ft_nccl_tell_whichever(const struct ft_nccl_moment *moment, const struct ft
 /*
  * Likewise of a write by somebody else to what the connection announced: memory at this place may be another job's by now. It is
  * told once a clear-to-send has come that is the connection's next one. `may_be_new`: it may begin another connection on its queue
- * pair, and is not told at the end unless anything of this one came behind it, or a message of it had begun just before.
+ * pair, and is not told at the end unless anything of this one came behind it; or a message of it had begun just before, and no
+ * other connection met such a write at that time.
  */
 void ft_nccl_tell_if_it_goes_on(struct ft_nccl_connections *connections,
 				struct ft_nccl_followed *followed,

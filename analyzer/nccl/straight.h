@@ -255,7 +255,7 @@ enum ft_nccl_straight_kind {
 enum ft_nccl_straight_kind ft_nccl_straight_kind(const struct ft_nccl_straight *straight,
 						 uint32_t place);
 
-/* What they ask for first: the lane's line in a rota, else the connection's. And back from there. */
+/* Where in it is what they ask for first: the lane's line in a rota, else its own first one. In bytes. */
 static inline size_t ft_nccl_straight_first_at(enum ft_nccl_straight_kind kind, uint32_t place)
 {
 	return kind == FT_NCCL_STRAIGHT_OF_ROTA

@@ -104,6 +104,8 @@ class Judge(nccl_altered.Judge):
 
     def sum_up(self):
         self.label = "in all"
+        if not self.forged:
+            self.complain("no set-up was replayed")
         for (how, verb), count in sorted(self.forged.items()):
             print("behind a set-up from another %-12s %-6s %3d of %3d are named" % (how, verb, self.named[how, verb], count))
             if self.named[how, verb] < NAMED * count:

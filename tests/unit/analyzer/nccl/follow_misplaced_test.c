@@ -9,16 +9,6 @@ enum { BEFORE = 20, LENGTH = 4000, LAST = 3, AFTER = 6 };
 
 #define NOTHING FT_NCCL_FAULTS
 
-static struct follow *start(void)
-{
-	struct follow *follow = follow_start('E');
-
-	converse(follow, 0, BEFORE);
-	acknowledge_both(follow);
-	ask(follow, BEFORE);
-	return follow;
-}
-
 /* From packet `from` of the message on, and more of them. */
 static void go_on(struct follow *follow, uint32_t from)
 {
@@ -45,7 +35,7 @@ static void what_goes_on_where_nothing_began(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 2 * sizeof opcodes; i++) {
-		struct follow *follow = start();
+		struct follow *follow = follow_start_behind(BEFORE);
 		struct packet forged = data_of(follow, BEFORE, LENGTH, LAST), again;
 		uint64_t frame;
 
@@ -91,7 +81,7 @@ static void an_end_before_the_length_is_there(void **state)
 {
 	(void)state;
 	for (uint32_t at = 1; at < LAST; at++) {
-		struct follow *follow = start();
+		struct follow *follow = follow_start_behind(BEFORE);
 		struct packet packet, forged = data_of(follow, BEFORE, LENGTH, LAST);
 		uint64_t frame;
 
@@ -111,7 +101,7 @@ static void a_write_amid_a_write(void **state)
 {
 	(void)state;
 	for (unsigned in_place = 0; in_place < 2; in_place++) {
-		struct follow *follow = start();
+		struct follow *follow = follow_start_behind(BEFORE);
 		struct packet packet = data_of(follow, BEFORE, LENGTH, 0), amid;
 		uint64_t frame;
 
@@ -128,7 +118,7 @@ static void a_write_amid_a_write(void **state)
 /* It takes the place of the message's first packet, but for the immediate: a message of two packets does not end there. */
 static void an_end_in_place_of_a_write_without_one(void **state)
 {
-	struct follow *follow = start();
+	struct follow *follow = follow_start_behind(BEFORE);
 	struct packet own = data_of(follow, BEFORE, 64, 0), forged = own, end = own;
 	uint64_t frame = follow_packet(follow, &forged);
 

@@ -156,3 +156,34 @@ void converse(struct follow *follow, uint64_t from, uint64_t count)
 		answer(follow, k, 1500 + (uint32_t)k % 64 * 256);
 	}
 }
+
+struct follow *follow_start_behind(uint64_t count)
+{
+	struct follow *follow = follow_start('E');
+
+	converse(follow, 0, count);
+	acknowledge_both(follow);
+	ask(follow, count);
+	return follow;
+}
+
+void follow_set_up(struct follow *follow, uint64_t fifo, uint8_t queue_pairs, uint32_t vni)
+{
+	const struct set_up set_up = {
+		.queue_pairs = queue_pairs,
+		.metadata_bytes = 3648,
+		.fifo = fifo,
+		.vni = vni,
+		.frames = { follow->frame + 1, follow->frame + 9 },
+	};
+
+	follow->frame += 9;
+	learn_set_up(follow->connections, &set_up);
+}
+
+const struct ft_nccl_connection *follow_kept(struct follow *follow, size_t at, size_t count)
+{
+	follow_keep(follow);
+	assert_int_equal(follow->kept.connection_count, count);
+	return follow->kept.connections[at];
+}

@@ -29,8 +29,9 @@ struct follow *follow_start(char family);
 struct follow *follow_start_with(char family, const struct ft_nccl_config *config);
 void follow_stop(struct follow *follow);
 
-/* What is kept so far: follow->kept. */
+/* What is kept so far: follow->kept. And one of its connections, which are so many. */
 void follow_keep(struct follow *follow);
+const struct ft_nccl_connection *follow_kept(struct follow *follow, size_t at, size_t count);
 const struct ft_nccl_message *follow_message(const struct follow *follow, uint64_t k);
 
 /* Any packet; returns its frame. */
@@ -53,3 +54,9 @@ void acknowledge_both(struct follow *follow);
 
 /* So many messages, asked for and answered in turn, each of another length. */
 void converse(struct follow *follow, uint64_t from, uint64_t count);
+
+/* A connection of family E, on which so many messages have passed, in order, and one more was asked for. */
+struct follow *follow_start_behind(uint64_t count);
+
+/* The connection's set-up over TCP, of a release that names no more queue pairs than there are. */
+void follow_set_up(struct follow *follow, uint64_t fifo, uint8_t queue_pairs, uint32_t vni);

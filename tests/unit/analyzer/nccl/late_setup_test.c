@@ -6,28 +6,6 @@
 
 enum { ASKED = 5 };
 
-static void set_up(struct follow *follow, uint64_t fifo, uint8_t queue_pairs, uint32_t vni)
-{
-	const struct set_up set_up = {
-		.queue_pairs = queue_pairs,
-		.metadata_bytes =
-			3648, /* of a release that names no more queue pairs than there are */
-		.fifo = fifo,
-		.vni = vni,
-		.frames = { follow->frame + 1, follow->frame + 9 },
-	};
-
-	follow->frame += 9;
-	learn_set_up(follow->connections, &set_up);
-}
-
-static const struct ft_nccl_connection *kept(struct follow *follow, size_t at, size_t count)
-{
-	follow_keep(follow);
-	assert_int_equal(follow->kept.connection_count, count);
-	return follow->kept.connections[at];
-}
-
 static void it_is_that_of_the_connection_with_its_queue_pairs_and_memory(void **state)
 {
 	static const struct {
@@ -50,12 +28,12 @@ static void it_is_that_of_the_connection_with_its_queue_pairs_and_memory(void **
 
 		follow->vni = rows[i].packets;
 		converse(follow, 0, ASKED);
-		set_up(follow, rows[i].fifo, 1, rows[i].told);
+		follow_set_up(follow, rows[i].fifo, 1, rows[i].told);
 		follow_keep(follow);
 		if (follow->kept.connections[0]->has_tcp != rows[i].is_its)
 			fail_msg("%s", rows[i].what);
 		if (rows[i].is_its) {
-			const struct ft_nccl_connection *connection = kept(follow, 0, 1);
+			const struct ft_nccl_connection *connection = follow_kept(follow, 0, 1);
 
 			assert_int_equal(connection->found_by, FT_NCCL_BY_METADATA);
 			assert_true(connection->is_set_up);
@@ -79,9 +57,9 @@ static void of_two_overlays_it_is_in_its_own(void **state)
 			follow->cts_psn = follow->data_psn = 0;
 			converse(follow, 0, ASKED);
 		}
-		set_up(follow, FIFO_AT, 1, told);
+		follow_set_up(follow, FIFO_AT, 1, told);
 		for (size_t i = 0; i < 2; i++) {
-			const struct ft_nccl_connection *connection = kept(follow, i, 2);
+			const struct ft_nccl_connection *connection = follow_kept(follow, i, 2);
 
 			assert_int_equal(connection->nets[0], FT_NCCL_NET_VNI | (7 + i));
 			assert_int_equal(connection->has_tcp, told == 7 + i);
@@ -97,15 +75,15 @@ static void a_connection_is_set_up_once(void **state)
 
 	(void)state;
 	converse(follow, 0, ASKED);
-	set_up(follow, FIFO_AT, 1, UINT32_MAX);
+	follow_set_up(follow, FIFO_AT, 1, UINT32_MAX);
 	frame = follow->frame;
-	set_up(follow, FIFO_AT, 1, UINT32_MAX);
+	follow_set_up(follow, FIFO_AT, 1, UINT32_MAX);
 	follow->cts_psn = follow->data_psn = 0;
 	converse(follow, 0, 3);
-	assert_int_equal(kept(follow, 0, 2)->messages, ASKED);
-	assert_int_equal(kept(follow, 0, 2)->tcp_frames[1], frame);
-	assert_int_equal(kept(follow, 1, 2)->messages, 3);
-	assert_int_equal(kept(follow, 1, 2)->tcp_frames[1], frame + 9);
+	assert_int_equal(follow_kept(follow, 0, 2)->messages, ASKED);
+	assert_int_equal(follow_kept(follow, 0, 2)->tcp_frames[1], frame);
+	assert_int_equal(follow_kept(follow, 1, 2)->messages, 3);
+	assert_int_equal(follow_kept(follow, 1, 2)->tcp_frames[1], frame + 9);
 	follow_stop(follow);
 }
 
@@ -118,8 +96,8 @@ static void queue_pairs_that_were_not_met_are_its_own(void **state)
 
 	(void)state;
 	converse(follow, 0, ASKED);
-	set_up(follow, FIFO_AT, 2, UINT32_MAX);
-	connection = kept(follow, 0, 1);
+	follow_set_up(follow, FIFO_AT, 2, UINT32_MAX);
+	connection = follow_kept(follow, 0, 1);
 	assert_int_equal(connection->qp_count, 2);
 	assert_int_equal(connection->sender.qpns[0], SENDER_QP);
 	assert_int_equal(connection->sender.qpns[1], SENDER_QP + 2);
@@ -131,7 +109,7 @@ static void queue_pairs_that_were_not_met_are_its_own(void **state)
 	packet.qpn = RECEIVER_QP + 2;
 	packet.psn = 4; /* four were missed */
 	follow_packet(follow, &packet);
-	connection = kept(follow, 0, 1);
+	connection = follow_kept(follow, 0, 1);
 	assert_int_equal(connection->missing_packets, 4);
 	assert_int_equal(follow->found_count, 0);
 	follow_stop(follow);
@@ -163,7 +141,7 @@ static void what_does_not_fit_is_only_told(void **state)
 		followed->by_grid = rows[i].by_grid;
 		followed->model.sender.qpns[0] = rows[i].sender;
 		followed->model.receiver.qpns[0] = rows[i].receiver;
-		set_up(follow, FIFO_AT, 2, UINT32_MAX);
+		follow_set_up(follow, FIFO_AT, 2, UINT32_MAX);
 		assert_int_equal(follow->connections->count, 1);
 		if (followed->lane_count != rows[i].lanes ||
 		    followed->told != (rows[i].lanes == 1 ? 2 : 0))
@@ -195,9 +173,9 @@ static void packets_to_queue_pairs_that_it_names_are_caught_up_with(void **state
 		packet.psn = i;
 		follow_packet(follow, &packet);
 	}
-	assert_int_equal(kept(follow, 0, 1)->messages, ASKED);
-	set_up(follow, FIFO_AT, 2, UINT32_MAX);
-	connection = kept(follow, 0, 1);
+	assert_int_equal(follow_kept(follow, 0, 1)->messages, ASKED);
+	follow_set_up(follow, FIFO_AT, 2, UINT32_MAX);
+	connection = follow_kept(follow, 0, 1);
 	assert_int_equal(connection->messages, ASKED + 3);
 	assert_int_equal(follow_message(follow, ASKED)->packets, 1);
 	assert_int_equal(follow_message(follow, ASKED + 2)->packets, 1);

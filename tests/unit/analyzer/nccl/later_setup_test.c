@@ -6,34 +6,12 @@ enum { MANY = 40, AFTER = 6, OTHER_QP = RECEIVER_QP + 100 };
 
 #define FAR (UINT64_C(1) << 30)
 
-static void set_up_at(struct follow *follow, uint64_t fifo)
-{
-	const struct set_up set_up = {
-		.queue_pairs = 1,
-		.metadata_bytes =
-			3648, /* of a release that names no more queue pairs than there are */
-		.fifo = fifo,
-		.vni = UINT32_MAX,
-		.frames = { follow->frame + 1, follow->frame + 9 },
-	};
-
-	follow->frame += 9;
-	learn_set_up(follow->connections, &set_up);
-}
-
 static struct follow *start(void)
 {
 	struct follow *follow = follow_start('E');
 
-	set_up_at(follow, FIFO_AT);
+	follow_set_up(follow, FIFO_AT, 1, UINT32_MAX);
 	return follow;
-}
-
-static const struct ft_nccl_connection *kept(struct follow *follow, size_t at, size_t count)
-{
-	follow_keep(follow);
-	assert_int_equal(follow->kept.connection_count, count);
-	return follow->kept.connections[at];
 }
 
 /* In the place of the next packet of message k, which was asked for. */
@@ -64,7 +42,7 @@ static void one_that_is_sent_again_hides_nothing(void **state)
 		uint64_t k = rows[i].before, frame;
 
 		converse(follow, 0, k);
-		set_up_at(follow, rows[i].fifo);
+		follow_set_up(follow, rows[i].fifo, 1, UINT32_MAX);
 		converse(follow, k, rows[i].between);
 		k += rows[i].between;
 		acknowledge_both(follow);
@@ -74,7 +52,7 @@ static void one_that_is_sent_again_hides_nothing(void **state)
 		if (follow->found_count != 1 || follow->found[0].fault != FT_NCCL_WRITE_OUTSIDE ||
 		    follow->found[0].frame != frame)
 			fail_msg("row %zu: %u findings", i, follow->found_count);
-		assert_int_equal(kept(follow, 0, 1)->cts, k + 1 + AFTER);
+		assert_int_equal(follow_kept(follow, 0, 1)->cts, k + 1 + AFTER);
 		follow_stop(follow);
 	}
 }
@@ -102,7 +80,7 @@ static void a_later_job_takes_over(void **state)
 		const uint64_t moved = rows[i].elsewhere ? FAR : 0;
 
 		converse(follow, 0, rows[i].before);
-		set_up_at(follow, FIFO_AT + moved);
+		follow_set_up(follow, FIFO_AT + moved, 1, UINT32_MAX);
 		follow->cts_psn = follow->data_psn = rows[i].missed;
 		for (uint64_t k = rows[i].missed; k < rows[i].missed + AFTER; k++) {
 			struct packet packet = cts_of(follow, k);
@@ -146,8 +124,8 @@ static void what_goes_on_outweighs_a_forged_number(void **state)
 	}
 	acknowledge_both(follow);
 	assert_int_equal(follow->found_count, 0);
-	assert_int_equal(kept(follow, 0, 1)->messages, MANY);
-	assert_int_equal(kept(follow, 0, 1)->receiver.qpns[0], OTHER_QP);
+	assert_int_equal(follow_kept(follow, 0, 1)->messages, MANY);
+	assert_int_equal(follow_kept(follow, 0, 1)->receiver.qpns[0], OTHER_QP);
 	ask(follow, MANY);
 	frame = follow_packet(follow, &(struct packet){ .from = STRANGER,
 							.to = RECEIVER,

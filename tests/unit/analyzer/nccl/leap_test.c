@@ -4,16 +4,6 @@
 
 enum { BEFORE = 20, AFTER = 6 };
 
-static struct follow *start(void)
-{
-	struct follow *follow = follow_start('E');
-
-	converse(follow, 0, BEFORE);
-	acknowledge_both(follow);
-	ask(follow, BEFORE);
-	return follow;
-}
-
 static void expect(struct follow *follow, const char *what, uint64_t frame)
 {
 	const unsigned count = frame != 0 ? 1 : 0;
@@ -41,7 +31,7 @@ static void what_has_anothers_place_is_told(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct follow *follow = start();
+		struct follow *follow = follow_start_behind(BEFORE);
 		struct packet forged = data_of(follow, BEFORE, 64, 0);
 		uint64_t frame;
 
@@ -59,7 +49,7 @@ static void what_has_overtaken_others_is_not(void **state)
 {
 	(void)state;
 	for (unsigned again = 0; again < 2; again++) {
-		struct follow *follow = start();
+		struct follow *follow = follow_start_behind(BEFORE);
 		const uint32_t psn = follow->data_psn;
 
 		ask(follow, BEFORE + 1);
