@@ -249,13 +249,17 @@ __attribute__((noinline)) static uint64_t pass_expected(const struct ft_framing 
 {
 	const struct ft_nccl_way way = framing->way;
 	const uint32_t since = framing->since;
+	uint64_t rest;
 
 	if (!framing->glances || since == 0 || way.straights == NULL)
 		return marks;
-	for (; marks != 0; marks &= marks - 1) {
+	for (; marks != 0; marks = rest) {
 		const struct ft_item *item = &items[__builtin_ctzll(marks)];
 		const struct ft_nccl_glimpse glimpse = ft_item_glimpse(item, item->record, since);
 
+		rest = marks & (marks - 1);
+		if (rest != 0)
+			ft_nccl_prefetch_first(&way, items[__builtin_ctzll(rest)].record);
 		if (!ft_nccl_glance_again(&way, &glimpse))
 			break;
 	}

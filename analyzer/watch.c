@@ -4,6 +4,11 @@
 
 #include "item_seen.h"
 
+const uint8_t ft_watch_shown[256] = {
+	[0x06] = FT_WATCH_ALWAYS, [0x08] = FT_WATCH_ALWAYS, [0x09] = FT_WATCH_ALWAYS,
+	[0x0a] = FT_WATCH_ALWAYS, [0x0b] = FT_WATCH_ALWAYS, [FT_WATCH_ACK] = FT_WATCH_NOW_AND_THEN,
+};
+
 enum { CTS_MAX = 512, CTS_UNIT = 32, CTS_OLD = 24 };
 
 static bool is_sized_like_cts(uint32_t length)
@@ -51,7 +56,7 @@ static inline void note_strange(struct ft_worker *worker, struct ft_item *item,
 	if (flow->watched < FT_WATCH_IDLE && (FT_WATCH_BEGINS >> item->observed.opcode & 1) != 0)
 		flow->watched++;
 	item->framing |= FT_FRAMING_STRANGE;
-	worker->batch.strange |= UINT64_C(1) << ft_watch_place(worker, item);
+	worker->batch.strange |= UINT64_C(1) << worker->place;
 }
 
 /* It is between hosts that NCCL uses, or may be the first that shows them. */

@@ -32,17 +32,11 @@ enum {
 #define FT_WATCH_WRITES (FT_WATCH_BEGINS | 1u << 0x08 | 1u << 0x09)
 #define FT_WATCH_DATA   (FT_WATCH_WRITES & ~(1u << FT_WATCH_ASK)) /* no clear-to-sends */
 
-/* Which bit of the batch's is its. */
-static inline unsigned ft_watch_place(const struct ft_worker *worker, const struct ft_item *item)
-{
-	return (unsigned)(item - worker->batch.items) % 64;
-}
-
 /* For the follower: or not, as the case may be. What it will ask for first is fetched meanwhile. */
 static inline void ft_watch_mark_if(struct ft_worker *worker, struct ft_item *item, bool is_shown)
 {
 	item->framing |= is_shown ? FT_FRAMING_SHOWN : 0;
-	worker->batch.framed |= (uint64_t)is_shown << ft_watch_place(worker, item);
+	worker->batch.framed |= (uint64_t)is_shown << worker->place;
 	if (worker->way != NULL)
 		ft_nccl_prefetch_early(worker->way, item->record);
 }
@@ -104,13 +98,17 @@ static inline void ft_watch_young(struct ft_worker *worker, struct ft_item *item
 	}
 }
 
+/* By opcode: what of a half-connection that is known to ask, or to acknowledge, is shown. */
+enum { FT_WATCH_NEVER, FT_WATCH_ALWAYS, FT_WATCH_NOW_AND_THEN };
+extern const uint8_t ft_watch_shown[256];
+
 /* .. of which it is. What it is to be told by is as good as random: there is no branch on that. */
 static inline void ft_watch_known(struct ft_worker *worker, struct ft_item *item)
 {
-	uint32_t opcode = item->observed.opcode;
-	bool is_sample = (opcode == FT_WATCH_ACK) & ft_watch_is_sample(item->observed.psn);
+	uint32_t sample = ft_watch_is_sample(item->observed.psn);
+	uint32_t wanted = FT_WATCH_ALWAYS | sample * FT_WATCH_NOW_AND_THEN;
 
-	ft_watch_mark_if(worker, item, ft_watch_is_among(FT_WATCH_WRITES, opcode) | is_sample);
+	ft_watch_mark_if(worker, item, (ft_watch_shown[item->observed.opcode] & wanted) != 0);
 }
 
 /* Show it, if its operation is worth a look; `flow` is its half-connection. Most are the middle of a write, and are not. */

@@ -245,7 +245,8 @@ static void run_items(struct ft_worker *worker, unsigned from)
 {
 	const struct some some = some_from(worker, from);
 
-	for (struct ft_item *item = some.first; item < some.end; item++)
+	worker->place = from % 64;
+	for (struct ft_item *item = some.first; item < some.end; item++, worker->place++)
 		ft_worker_take(worker, item);
 }
 

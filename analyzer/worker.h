@@ -45,6 +45,7 @@ struct ft_worker {
 	struct ft_loss_evidence loss;
 	struct ft_tally tally;
 	struct ft_batch batch; /* what it works on */
+	uint32_t place;        /* of the item at work, among 64 */
 	uint64_t expired;      /* half-connections that fell silent and began anew */
 	bool map_changes;      /* with time */
 	bool map_is_far;       /* it pays to fetch from memory what it will be asked */

@@ -66,6 +66,11 @@ void ft_nccl_prefetch_early(const struct ft_nccl_way *way, uint32_t number)
 	__builtin_prefetch(&way->hints[number % FT_NCCL_HINTS]);
 }
 
+void ft_nccl_prefetch_first(const struct ft_nccl_way *way, uint32_t number)
+{
+	__builtin_prefetch(first_of(way, &way->hints[number % FT_NCCL_HINTS]), 1);
+}
+
 /* Whose it is, and where of it, if it goes straight. */
 static struct ft_nccl_straight *look_up(const struct ft_nccl_connections *connections,
 					const struct ft_flow_key *key, uint16_t vlan,
@@ -136,8 +141,8 @@ static inline bool look_ahead(const struct ft_nccl_way *way, struct ft_nccl_hint
 {
 	intptr_t units = ((intptr_t)ahead - (intptr_t)way->straights) / FT_NCCL_HINT_UNIT;
 
-	if (ahead == 0)
-		return false;
+	if (ahead <= FT_NCCL_STRAIGHT_STAYS)
+		return ahead != 0;
 	hint->ahead = (int32_t)units == units ? (int32_t)units : 0;
 	return true;
 }

@@ -305,42 +305,51 @@ static bool take_acknowledgment(struct ft_nccl_straight *straight, bool is_data,
 	return true;
 }
 
-/* The message under way, or the next; and what answers data goes where clear-to-sends do. */
-static uintptr_t ahead_of(const struct ft_nccl_straight *straight, bool is_data)
+static uintptr_t where(const struct ft_nccl_straight *straight, uint64_t k)
 {
-	return (uintptr_t)message_at(straight, is_data ? done_of(straight) : straight->newest + 1);
+	return (uintptr_t)message_at(straight, k);
 }
 
-/* Which way each goes that is none of an acknowledgment is known of its operation. */
-static bool take(struct ft_nccl_straight *straight, bool is_data,
-		 const struct ft_nccl_glimpse *glimpse)
+/* Until its end a message is the one that is likely; acknowledgments ask for none. */
+static uintptr_t take_data(struct ft_nccl_straight *straight, const struct ft_nccl_glimpse *glimpse)
 {
-	switch (glimpse->observed->opcode) {
+	const struct ft_observed *observed = glimpse->observed;
+
+	switch (observed->opcode) {
 	case 0x06:
-		return is_data && take_first(straight, glimpse->observed);
+		return take_first(straight, observed) ? FT_NCCL_STRAIGHT_STAYS : 0;
 	case 0x08:
-		return is_data && take_last(straight, glimpse, false);
+		return take_last(straight, glimpse, false) ? FT_NCCL_STRAIGHT_STAYS : 0;
 	case 0x09:
-		return is_data && take_last(straight, glimpse, true);
-	case 0x0a:
-		return !is_data && take_cts(straight, glimpse);
+		return take_last(straight, glimpse, true) ? where(straight, straight->next) : 0;
 	case 0x0b:
-		return is_data && take_only(straight, glimpse);
+		return take_only(straight, glimpse) ? where(straight, straight->next) : 0;
 	case FT_NCCL_ACK:
-		return take_acknowledgment(straight, is_data, glimpse->observed);
+		return take_acknowledgment(straight, true, observed) ? FT_NCCL_STRAIGHT_STAYS : 0;
 	default:
-		return false;
+		return 0;
 	}
+}
+
+static uintptr_t take_answer(struct ft_nccl_straight *straight,
+			     const struct ft_nccl_glimpse *glimpse)
+{
+	const struct ft_observed *observed = glimpse->observed;
+
+	if (observed->opcode == 0x0a)
+		return take_cts(straight, glimpse) ? where(straight, straight->newest + 1) : 0;
+	return observed->opcode == FT_NCCL_ACK && take_acknowledgment(straight, false, observed)
+		       ? FT_NCCL_STRAIGHT_STAYS
+		       : 0;
 }
 
 uintptr_t ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t place,
 				const struct ft_nccl_glimpse *glimpse)
 {
-	bool is_data = ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER;
-
 	if (straight->stage == FT_NCCL_STRAIGHT_SEVERAL)
 		return ft_nccl_straight_take_lane(straight, place, glimpse);
 	if (straight->stage == FT_NCCL_STRAIGHT_ROTA)
 		return ft_nccl_rota_take(straight, place, glimpse);
-	return take(straight, is_data, glimpse) ? ahead_of(straight, is_data) : 0;
+	return ft_nccl_straight_role(place) == FT_NCCL_AT_RECEIVER ? take_data(straight, glimpse)
+								   : take_answer(straight, glimpse);
 }

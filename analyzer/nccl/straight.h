@@ -302,9 +302,11 @@ __attribute__((always_inline)) static inline void ft_nccl_straight_prefetch(
 bool ft_nccl_straight_has(const struct ft_nccl_straight *straight, uint32_t place,
 			  const struct ft_flow_key *key);
 
+enum { FT_NCCL_STRAIGHT_STAYS = 1 }; /* where no message is */
+
 /*
  * A packet to one of its places. 0: nothing has changed; else it is as expected, and done with: where the message is that the
- * next packet to this place is likely to be of.
+ * next packet to this place is likely to be of, or FT_NCCL_STRAIGHT_STAYS: where it was likely to be before.
  */
 uintptr_t ft_nccl_straight_take(struct ft_nccl_straight *straight, uint32_t place,
 				const struct ft_nccl_glimpse *glimpse);

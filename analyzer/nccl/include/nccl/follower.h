@@ -143,6 +143,9 @@ void ft_nccl_prefetch(const struct ft_nccl_way *way, uint32_t number);
 /* Some packets before: what that asks for itself. */
 void ft_nccl_prefetch_early(const struct ft_nccl_way *way, uint32_t number);
 
+/* One packet before: what is asked for first of that, where all of it was fetched long before. */
+void ft_nccl_prefetch_first(const struct ft_nccl_way *way, uint32_t number);
+
 /*
  * The next TCP segment, of whatever connection, in one order with the packets: connections that are no set-up,
  * bootstrap or RAS of NCCL's are soon let go of. Told to the sink as above.
