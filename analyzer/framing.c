@@ -249,17 +249,17 @@ __attribute__((noinline)) static uint64_t pass_expected(const struct ft_framing 
 {
 	const struct ft_nccl_way way = framing->way;
 	const uint32_t since = framing->since;
+	const struct ft_item *item, *next;
 	uint64_t rest;
 
-	if (!framing->glances || since == 0 || way.straights == NULL)
+	if (!framing->glances || since == 0 || way.straights == NULL || marks == 0)
 		return marks;
-	for (; marks != 0; marks = rest) {
-		const struct ft_item *item = &items[__builtin_ctzll(marks)];
+	for (item = &items[__builtin_ctzll(marks)]; marks != 0; marks = rest, item = next) {
 		const struct ft_nccl_glimpse glimpse = ft_item_glimpse(item, item->record, since);
 
 		rest = marks & (marks - 1);
-		if (rest != 0)
-			ft_nccl_prefetch_first(&way, items[__builtin_ctzll(rest)].record);
+		next = rest != 0 ? &items[__builtin_ctzll(rest)] : item;
+		ft_nccl_prefetch_first(&way, next->record);
 		if (!ft_nccl_glance_again(&way, &glimpse))
 			break;
 	}
