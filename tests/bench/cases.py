@@ -8,7 +8,7 @@ import typing
 import live
 import recording
 import rows
-from measure import beyond, pair_of
+from measure import before, beyond, pair_of
 from rows import Row, per_frame
 
 FIELDS = ("infiniband.bth.p_key", "infiniband.bth.destqp", "infiniband.bth.psn")
@@ -153,18 +153,23 @@ def follow_row(bench, case, capture, site, frames, limits):
 
 
 def follow_rings_rows(bench, case, packets, options):
-    """512 connections that come into view at once: per frame once each is known, and with the time until then."""
-    frames, slices = 1000000, ["--slice", 128]
-    captures = {count: bench.make("nccl", "small", "--frames", count, *slices, *options)
-                for count in (frames, 4 * frames)}
-    bench.check_rings(captures[frames], 4 * 16 * 8, packets)
+    """
+    512 connections that come into view at once: per frame once each is known; with the time until then; and that alone, which a
+    program needs besides to start, per connection.
+    """
+    few, many, connections, slices = 1000000, 8000000, 4 * 16 * 8, ["--slice", 128]
+    captures = {count: bench.make("nccl", "small", "--frames", count, *slices, *options) for count in (few, many)}
+    bench.check_rings(captures[few], connections, packets)
     commands = [following(bench, capture, "small", count) for count, capture in captures.items()]
     rounds = [[bench.once(*command, clock="cpu") for command in commands] for _ in range(3 * bench.rounds)]
-    known = pair_of([beyond(few, all_of_it) for few, all_of_it in rounds])
+    known = [beyond(*both) for both in rounds]
+    begun = pair_of([before(shorter, rest, few / (many - few)) for (shorter, _), rest in zip(rounds, known)])
     return [
-        per_frame(f"follow NCCL, {case}", "--no-nccl", known, 3 * frames, rows.NCCL),
-        per_frame(f"follow NCCL, {case}, from the start", "--no-nccl", pair_of([both for _, both in rounds]), 4 * frames,
+        per_frame(f"follow NCCL, {case}", "--no-nccl", pair_of(known), many - few, rows.NCCL),
+        per_frame(f"follow NCCL, {case}, from the start", "--no-nccl", pair_of([longer for _, longer in rounds]), many,
                   rows.NCCL),
+        Row(f"follow NCCL, {case}, the start", "--no-nccl", begun.ours / connections * 1e6,
+            begun.reference / connections * 1e6, "us/connection", begun.ours / begun.reference, rows.TOLD, begun.ours_kib),
     ]
 
 

@@ -46,6 +46,11 @@ def beyond(few, more):
     return tuple(Run(longer.seconds - shorter.seconds, longer.peak_kib) for shorter, longer in zip(few, more))
 
 
+def before(few, beyond_them, share):
+    """What the runs took longer for a shorter input than they do for this share of what lies beyond it: until all is begun."""
+    return tuple(Run(shorter.seconds - share * rest.seconds, shorter.peak_kib) for shorter, rest in zip(few, beyond_them))
+
+
 def cpu_name():
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
