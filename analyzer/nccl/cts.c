@@ -239,14 +239,48 @@ static bool follows_last(const struct ft_nccl_moment *moment, const struct ft_nc
 	return (missed != 0 && lane->refused != 0) || shows_step(lane, apart, missed);
 }
 
+/* What comes behind has to show whether it was forged. */
+static void note_skipping(const struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+
+	if (moment->turn != FT_NCCL_NEXT || lane->cts_step == 0 || ask->k <= lane->cts_k)
+		return;
+	lane->skipping = true;
+	lane->skipping_k = ask->k;
+	lane->skipping_psn = moment->seen->psn;
+}
+
+/*
+ * One that skipped a number was the connection's own, in the wrong place: the one it skipped came behind it and this is the next of
+ * both, or numbers and PSNs go on as from that one.
+ */
+static bool follows_skipping(const struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+	const int32_t packets = ft_psn_distance(moment->seen->psn, lane->skipping_psn);
+
+	if (!lane->skipping || packets <= 0 || ask->k <= lane->skipping_k ||
+	    moment->turn == FT_NCCL_APART)
+		return false;
+	if (moment->turn == FT_NCCL_NEXT && lane->skipping_k == lane->cts_k + lane->cts_step)
+		return ask->k == lane->skipping_k + lane->cts_step;
+	return ask->k - lane->skipping_k == (uint64_t)packets * lane->cts_step;
+}
+
 static bool is_in_turn(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
 {
+	struct ft_nccl_lane *lane = moment->lane;
+
 	if (moment->turn == FT_NCCL_LATE || !ask->is_read)
 		return true;
-	if (!follows_last(moment, ask))
+	if (!follows_last(moment, ask) && !follows_skipping(moment, ask)) {
+		note_skipping(moment, ask);
 		return false;
-	moment->lane->cts_k = ask->k;
-	moment->lane->refused = 0;
+	}
+	lane->cts_k = ask->k;
+	lane->refused = 0;
+	lane->skipping = lane->skipping && ask->k < lane->skipping_k;
 	return true;
 }
 

@@ -57,7 +57,8 @@ struct ft_nccl_lane {
 	uint32_t tallied;  /* messages of rows that are not remembered any more */
 	/* orphans in sequence, orphans.h: the first, and where the hole before it began */
 	uint32_t orphan_from, orphan_hole;
-	bool orphan_exact;     /* `exact` was set before them */
+	bool orphan_exact; /* `exact` was set before them */
+	bool skipping; /* a clear-to-send behind `cts_k` had the next PSN, but skipped numbers: cts.c */
 	bool succeeded;        /* a write that may be a later connection's: successor.h .. */
 	uint32_t succeeded_to; /* .. up to this PSN */
 	struct ft_nccl_counted counted_ahead; /* of data, that is to pass yet: msn.h */
@@ -104,6 +105,8 @@ struct ft_nccl_lane {
 	struct ft_nccl_seen odd, early, leapt;       /* without payload */
 	uint32_t leapt_first, leapt_from; /* the hole began there, and is filled up to here */
 	uint64_t early_step, early_k;     /* when that came, and of which message it is */
+	uint64_t skipping_k;              /* the number and the PSN of that */
+	uint32_t skipping_psn;
 	/* orphans, these and those that came late, oldest first; whatever from `orphan_row_count` on */
 	struct ft_nccl_orphan_row orphan_rows[FT_NCCL_ORPHAN_ROWS];
 };

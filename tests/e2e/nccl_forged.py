@@ -183,6 +183,32 @@ class Forged(WithForged):
                 self.named("clear-to-send %s, in sequence" % name, capture, header,
                            place.with_frame(forged, psn, place.asks), place.at + 2)
 
+    def test_clear_to_sends_that_changed_places(self):
+        """Their PSNs in order: no transport sends so. The connection is followed on behind them."""
+        for capture, header, place in self.places():
+            mine = [i for i in place.asks if field(place.records[i], BTH + 24, 4) in (32, 64)]
+            ahead = [i for i in mine if i > place.at]
+            if len(mine) - len(ahead) < 3 or len(ahead) < 6 or len(place.connection["sender_qpns"]) != 1:
+                continue
+            sent = sum(c["counts"]["cts"] for c in document(capture, options=["--messages", "0"])["connections"])
+            for count in (2, 3):
+                whole = [place.records[i] for i in ahead[:count]]
+                records = list(place.records)
+                for at, (like, other) in zip(ahead, zip(whole, whole[1:] + whole[:1])):
+                    va, key, length = struct.unpack_from(">QII", other, 16 + BTH + 12)
+                    records[at] = retouched(like, psn=psn_of(like), reth=(va, length), key=key,
+                                            payload=other[16 + BTH + 28:][:length])
+                path = self.write("moved", header, records)
+                # where data passed before its clear-to-send, audits look at too few acknowledgments to count without a set-up
+                for verb in ("nccl", "audit") if "first_message_k_in_capture" not in place.connection else ("nccl",):
+                    blamed = {frame for finding in self.findings(verb, path) for frame in finding["frames"]}
+                    with self.subTest(capture=capture.name, verb=verb, frames=[at + 1 for at in ahead[:count]]):
+                        self.assertLessEqual(blamed, {at + 1 for at in ahead[:count]})
+                        self.assertTrue(blamed)
+                followed = [c["counts"]["cts"] for c in document(path, options=["--messages", "0"])["connections"]]
+                with self.subTest(capture=capture.name, clear_to_sends=followed):
+                    self.assertGreaterEqual(sum(followed), sent - count)
+
     def test_clear_to_sends_out_of_their_sequence(self):
         """Under the PSN of an older one, whose copy they are not, and farther away than transport can be; the connection goes on."""
         for capture, header, place in self.places():
