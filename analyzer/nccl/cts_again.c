@@ -10,6 +10,7 @@
 #include "cts_parts.h"
 #include "faults_parts.h"
 #include "fifo.h"
+#include "grid.h"
 #include "lock.h"
 #include "order.h"
 #include "passed.h"
@@ -23,17 +24,28 @@ static bool asks_for_same(const struct ft_nccl_request *request, const struct ft
 	       memcmp(request->rkeys, entry->rkeys, keys * sizeof entry->rkeys[0]) == 0;
 }
 
+/* Of one whose place is not known by its content, what every layout has at the same place. */
+static bool read_ask(const struct ft_nccl_followed *followed, const struct ft_nccl_ask *ask,
+		     struct ft_nccl_cts *entry)
+{
+	if (followed->plain)
+		return ft_nccl_plain_entry(followed, &ask->write, 0, entry);
+	*entry = ask->first;
+	return ask->is_read && (ask->first.has & FT_NCCL_CTS_SIZE) != 0;
+}
+
 bool ft_nccl_cts_dispute(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_transfer *before = ft_nccl_ring_find(&followed->ring, ask->k);
 	const struct ft_nccl_request *request;
+	struct ft_nccl_cts entry;
 
-	if (before == NULL || !before->has_cts || ft_nccl_is_doubted(before) || !ask->is_read ||
-	    (ask->first.has & FT_NCCL_CTS_SIZE) == 0 || ft_nccl_order_is_anothers(moment))
+	if (before == NULL || !before->has_cts || ft_nccl_is_doubted(before) ||
+	    ft_nccl_order_is_anothers(moment) || !read_ask(followed, ask, &entry))
 		return false;
 	request = ft_nccl_ring_requests(&followed->ring, before);
-	if (!request->has_offered || asks_for_same(request, &ask->first))
+	if (!request->has_offered || asks_for_same(request, &entry))
 		return false;
 	ft_nccl_fault_disputed(moment, before);
 	return true;

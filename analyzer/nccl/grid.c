@@ -303,21 +303,36 @@ bool ft_nccl_grid_of(struct ft_nccl_connections *connections, struct ft_nccl_str
 	       (told == 0 && ft_nccl_replies_find(connections, grid, &grid->replies));
 }
 
+bool ft_nccl_plain_entry(const struct ft_nccl_followed *followed, const struct ft_nccl_write *write,
+			 uint32_t index, struct ft_nccl_cts *entry)
+{
+	const uint32_t at = index * followed->model.fifo.entry_bytes;
+
+	if (write->captured < at + followed->rkey_at + 4u)
+		return false;
+	*entry = (struct ft_nccl_cts){
+		.addr = ft_le64(write->bytes + at),
+		.size = ft_le32(write->bytes + at + DATA),
+		.rkeys = { ft_le32(write->bytes + at + followed->rkey_at) },
+		.has = FT_NCCL_CTS_SIZE,
+		.rkey_count = 1,
+	};
+	return true;
+}
+
 void ft_nccl_plain_read(struct ft_nccl_moment *moment, const struct ft_nccl_write *write,
 			struct ft_nccl_request *requests)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
-	uint32_t entry_bytes = followed->model.fifo.entry_bytes, at = 0;
+	const uint32_t count = write->length / followed->model.fifo.entry_bytes;
+	struct ft_nccl_cts entry;
 
-	for (uint32_t i = 0; i < write->length / entry_bytes; i++, at += entry_bytes) {
-		if (write->captured < at + followed->rkey_at + 4u)
-			return;
-		requests[i].va = ft_le64(write->bytes + at);
-		requests[i].offered = ft_le32(write->bytes + at + DATA);
+	for (uint32_t i = 0; i < count && ft_nccl_plain_entry(followed, write, i, &entry); i++) {
+		requests[i].va = entry.addr;
+		requests[i].offered = entry.size;
 		requests[i].has_offered = true;
-		requests[i].rkeys[0] = ft_le32(write->bytes + at + followed->rkey_at);
+		requests[i].rkeys[0] = entry.rkeys[0];
 		requests[i].rkey_count = 1;
-		ft_nccl_announce_key(moment->connections, moment->followed, 0,
-				     requests[i].rkeys[0]);
+		ft_nccl_announce_key(moment->connections, moment->followed, 0, entry.rkeys[0]);
 	}
 }

@@ -38,6 +38,10 @@ bool ft_nccl_grid_find_devices(const struct ft_nccl_connections *connections,
 /* The writes in the log lie on a grid, of one device or several: what is told of that is filled in. */
 bool ft_nccl_grid_read(const struct ft_nccl_log *log, struct ft_nccl_grid *grid);
 
-/* What every layout has at the same place. */
+/* Entry `index`, as far as every layout has it at the same place; false: it was not captured. */
+bool ft_nccl_plain_entry(const struct ft_nccl_followed *followed, const struct ft_nccl_write *write,
+			 uint32_t index, struct ft_nccl_cts *entry);
+
+/* That of each entry. */
 void ft_nccl_plain_read(struct ft_nccl_moment *moment, const struct ft_nccl_write *write,
 			struct ft_nccl_request *requests);

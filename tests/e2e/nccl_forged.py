@@ -236,6 +236,23 @@ class Forged(WithForged):
             forged = retouched(like, payload=bytes(payload), reth=(field(like, BTH + 12, 8), len(payload)))
             self.named("another key", capture, header, place.with_frame(forged), place.at + 2)
 
+    def test_another_address_under_the_psn_of_a_clear_to_send_of_its_own_layout(self):
+        """Of a build whose entries are no release's: the second of the two is named, and no data."""
+        folder = shared()
+        if folder is None:
+            self.skipTest("the reference captures are not here (FT_SHARED or ../shared)")
+        header, records = read_pcap(folder / "captures" / "nccl-emul-2rank.pcap")
+        asks = [i for i, r in enumerate(records) if is_roce(r) and r[16 + BTH] == nccl.WRITE_ONLY and field(r, BTH + 24, 4) == 64]
+        self.assertEqual(len(asks), 64)
+        for at in asks[24::8]:
+            like = records[at]
+            payload = like[16 + BTH + 28:][:64]
+            other = (int.from_bytes(payload[:8], "little") + (1 << 20)).to_bytes(8, "little") + payload[8:]
+            forged = retouched(like, psn=psn_of(like), reth=(field(like, BTH + 12, 8), 64), payload=other)
+            for name, behind in (("behind", at + 1), ("before", at)):
+                self.named(name, folder / "captures" / "nccl-emul-2rank.pcap", header,
+                           records[:behind] + [forged] + records[behind:], at + 2, ("nccl",))
+
     def test_the_first_clear_to_send_again(self):
         """Behind its set-up, before there is a second one."""
         for capture, truth in self.each():
