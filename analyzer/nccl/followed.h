@@ -88,6 +88,7 @@ struct ft_nccl_followed {
 	uint8_t rkey_at;  /* .. and the key here; 0: not known */
 	uint8_t families; /* possible, bits */
 	uint8_t orders;   /* of immediates that fit so far, bits 1 << enum ft_nccl_order */
+	uint8_t ordered;  /* lengths that told it, by that many */
 	uint8_t lane_count, lane_room;
 	bool lanes_zero;    /* what there is room for behind the last */
 	uint8_t most_lanes; /* that share a message, by what the first had of it; 0: not known */

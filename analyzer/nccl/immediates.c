@@ -31,6 +31,26 @@ static void narrow_order(struct ft_nccl_followed *followed, uint8_t orders)
 		followed->orders &= orders;
 }
 
+/* One against one: either may be forged, and the next one tells. */
+static bool is_undecided(const struct ft_nccl_followed *followed, uint8_t orders)
+{
+	return followed->ordered == 1 && followed->orders != (LITTLE | BIG) &&
+	       (followed->orders & orders) == 0;
+}
+
+static void narrow_by_length(struct ft_nccl_followed *followed, uint8_t orders)
+{
+	if (is_undecided(followed, orders)) {
+		followed->orders = LITTLE | BIG;
+		followed->ordered = 0;
+		followed->model.imm_order = FT_NCCL_ORDER_UNKNOWN;
+		return;
+	}
+	narrow_order(followed, orders);
+	if (orders == followed->orders && orders != (LITTLE | BIG) && followed->ordered < UINT8_MAX)
+		followed->ordered++;
+}
+
 /* Three different lengths that were said right are no accident, on any queue pair that carried of the last of them. */
 static void count_length(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
 {
@@ -65,7 +85,7 @@ static void learn_one(struct ft_nccl_moment *moment, const struct ft_nccl_transf
 	uint8_t orders = ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written);
 
 	if (orders != 0 && transfer->written != 0) {
-		narrow_order(followed, orders);
+		narrow_by_length(followed, orders);
 		count_length(moment, transfer);
 	} else if (orders == 0 && is_number(followed, transfer)) {
 		followed->by_id++;

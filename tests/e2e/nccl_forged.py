@@ -288,6 +288,29 @@ class Forged(WithForged):
                     found = document(path, options=["--messages", "0", "--no-icrc"])["findings"]
                     self.assertEqual([(f["rule"], f["frames"]) for f in found], [("nccl.contradiction", [place.at + 2])])
 
+    def test_an_early_immediate_in_the_other_byte_order(self):
+        """The first or the second that tells: those behind it are right, and are not named."""
+        tried = 0
+        for capture, truth in self.each():
+            header, records = read_pcap(capture)
+            told = [m for m in truth["messages"] if m["connection"] == 0 and m["n"] == 1 and len(m["wire"]) == 1 and
+                    m["wire"][0]["dmalen"] and "imm_wire_bytes" in m["wire"][0]]
+            told = [m for m in told if bytes.fromhex(m["wire"][0]["imm_wire_bytes"]) != bytes.fromhex(m["wire"][0]["imm_wire_bytes"])[::-1]]
+            if len(told) < 6 or any(c.get("retransmitted_packets_seen") for c in truth["connections"]):
+                continue
+            clean = document(capture, options=["--messages", "0"])["connections"]
+            for message in told[:2]:
+                at = message["wire"][0]["last_frame"] - 1
+                begin = 16 + BTH + 12 + (16 if records[at][16 + BTH] == nccl.WRITE_ONLY_IMM else 0)
+                forged = records[at][:begin] + records[at][begin:begin + 4][::-1] + records[at][begin + 4:]
+                path = self.write("reversed", header, records[:at] + [forged] + records[at + 1:])
+                with self.subTest(capture=capture.name, frame=at + 1):
+                    found = document(path, options=["--messages", "0", "--no-icrc"])
+                    self.assertEqual([(f["rule"], f["frames"]) for f in found["findings"] if f["frames"] != [at + 1]], [])
+                    self.assertEqual([c["imm"]["order"] for c in found["connections"]], [c["imm"]["order"] for c in clean])
+                tried += 1
+        self.assertGreater(tried, 7)
+
     def test_other_writers(self):
         for capture, header, place in self.places():
             if place.at + 1 != place.message["cts_frame"]:
