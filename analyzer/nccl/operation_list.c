@@ -279,10 +279,32 @@ static void doubt_first(struct ft_nccl_operations *operations)
 		forget_size(&operations->at[i].row);
 }
 
+static bool is_of_sends(const struct ft_nccl_collective *row)
+{
+	return same_words(row->collective, "SendRecv");
+}
+
+/* Sends have connections that no collective uses: what looks like some on a channel of collectives is a part of these. */
+static void doubt_sends(struct ft_nccl_operations *operations)
+{
+	uint64_t used = 0;
+
+	for (size_t i = operations->begin; i < operations->count; i++) {
+		const struct operation *operation = &operations->at[i];
+
+		if (operation->row.collective != NULL && !is_of_sends(&operation->row))
+			used |= operation->sources;
+	}
+	for (size_t i = operations->begin; i < operations->count; i++)
+		if ((operations->at[i].sources & used) != 0 && is_of_sends(&operations->at[i].row))
+			operations->at[i].row.collective = NULL;
+}
+
 void ft_nccl_operations_doubt(struct ft_nccl_operations *operations, bool from_start)
 {
 	struct unnamed unnamed = { 0, UINT64_MAX };
 
+	doubt_sends(operations);
 	join_same(operations);
 	place_parts(operations);
 	sort(operations); /* a part may be the first of it */

@@ -515,6 +515,38 @@ static void an_exchange_of_two_is_no_all_reduce(void **state)
 	is_named(&groups.collectives[0], "SendRecv", NULL);
 }
 
+/* One member after the other: what looks like sends is one of the channel's operations, or parts of two, as a loss leaves them. */
+static void sends_have_connections_that_no_collective_uses(void **state)
+{
+	static const uint64_t slices[] = { 32768, 32768, 32768, 32768 };
+
+	(void)state;
+	for (size_t with_collective = 0; with_collective < 2; with_collective++) {
+		uint32_t asked;
+
+		play_begin(&play);
+		play_ring(&play, 3);
+		play.offered = 32768;
+		if (with_collective)
+			play_step(&play, 0, 3, slices, COUNT(slices));
+		asked = play.message_count;
+		for (uint32_t i = 0; i < 3; i++)
+			for (size_t j = 0; j < COUNT(slices); j++)
+				play_ask(&play, i, (int32_t)i);
+		for (uint32_t i = asked; i < asked + 12; i++)
+			play_answer(&play, &play.messages[i], slices[0]);
+		play_groups(&play, &groups);
+		assert_int_equal(groups.collective_count, with_collective ? 2 : 1);
+		if (with_collective) {
+			is_named(&groups.collectives[0], "AllReduce", "RING");
+			is_sized(&groups.collectives[0], 98304);
+		}
+		is_named(&groups.collectives[with_collective], with_collective ? NULL : "SendRecv",
+			 NULL);
+		ft_nccl_groups_free(&groups);
+	}
+}
+
 static void of_two_members_the_way_down_follows_the_way_up_in_a_tree(void **state)
 {
 	struct ft_nccl_message *up[2], *down[2];
@@ -597,6 +629,7 @@ int main(void)
 		cmocka_unit_test(sends_are_cut_in_their_own_way),
 		cmocka_unit_test(short_sends_have_room_for_all),
 		cmocka_unit_test(an_exchange_of_two_is_no_all_reduce),
+		cmocka_unit_test(sends_have_connections_that_no_collective_uses),
 		cmocka_unit_test(of_two_members_the_way_down_follows_the_way_up_in_a_tree),
 		cmocka_unit_test(without_clear_to_sends_nothing_shows_where_operations_end),
 		cmocka_unit_test(clear_to_sends_alone_are_no_operation),
