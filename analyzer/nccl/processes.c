@@ -247,6 +247,20 @@ static uint32_t checked_in(const struct ft_nccl_processes *processes, uint32_t f
 	return count;
 }
 
+/* All that these are named in is of one process. */
+static void reach(const struct ft_nccl_processes *processes, uint32_t from, uint32_t to,
+		  struct ft_nccl_process *process)
+{
+	for (uint32_t i = from; i < to; i++) {
+		const struct entry *entry = &processes->entries[processes->order[i]];
+
+		if (entry->first_frame < process->first_frame)
+			process->first_frame = entry->first_frame;
+		if (entry->last_frame > process->last_frame)
+			process->last_frame = entry->last_frame;
+	}
+}
+
 /* order[from..to) are of one place. */
 static size_t report_place(const struct ft_nccl_processes *processes, uint32_t from, uint32_t to,
 			   struct ft_nccl_process *report)
@@ -262,8 +276,10 @@ static size_t report_place(const struct ft_nccl_processes *processes, uint32_t f
 			report[count++] =
 				process_of(entry, is_checked_in(entry) ? release : entry->release);
 	}
-	if (ranks == 1)
+	if (ranks == 1) {
 		report[0].dead_frame = first_death(processes, from, to);
+		reach(processes, from, to, &report[0]);
+	}
 	return count;
 }
 

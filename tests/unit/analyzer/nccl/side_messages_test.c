@@ -254,6 +254,7 @@ static void ras_and_bootstrap_speak_of_one_process(void **state)
 {
 	static struct play play;
 	const struct ft_nccl_process *processes;
+	uint64_t checked_in;
 	uint32_t at = 0;
 	size_t count;
 
@@ -261,12 +262,18 @@ static void ras_and_bootstrap_speak_of_one_process(void **state)
 	play_open(&play, 4);
 	play_open_connection(&play, 0);
 	send_hex(&play, 0, PLAY_CLIENT, &at, JOB(1) CHECK_IN_2_23);
+	checked_in = play.frame;
 	play_open_connection(&play, 1);
 	at = 0;
 	send_hex(&play, 1, PLAY_CLIENT, &at, HELLO(5) INIT(AT_CLIENT));
-	processes = ft_nccl_side_processes(play.side, &count);
-	assert_int_equal(count, 1);
-	assert_true(is_process(processes, "0a000001", 5, 16, 22707));
+	for (unsigned i = 0; i < 2; i++) {
+		processes = ft_nccl_side_processes(play.side, &count);
+		assert_int_equal(count, 1);
+		assert_true(is_process(processes, "0a000001", 5, 16, 22707));
+		assert_int_equal(processes->first_frame, checked_in);
+		assert_int_equal(processes->last_frame, play.frame);
+		send_hex(&play, 1, PLAY_CLIENT, &at, KEEP_ALIVE); /* it lives */
+	}
 	play_close(&play);
 }
 
