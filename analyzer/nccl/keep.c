@@ -152,12 +152,15 @@ static struct ft_nccl_message message_of(const struct ft_nccl_followed *followed
 					 const struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_message message = transfer->message;
+	const bool has_ranges = ft_nccl_ranges_settle(followed, transfer, &message);
 
 	message.connection = followed->model.connection;
-	message.completed = message.has_k && ft_nccl_is_complete(followed, transfer) &&
-			    agree(followed, transfer) && says_so(followed, transfer) &&
-			    is_sure(followed, transfer);
-	if (!message.completed)
+	message.completed =
+		message.has_k &&
+		(has_ranges || (ft_nccl_is_complete(followed, transfer) &&
+				agree(followed, transfer) && says_so(followed, transfer))) &&
+		is_sure(followed, transfer);
+	if (!message.completed && !has_ranges)
 		ft_nccl_missed_settle(followed, transfer);
 	else if (message.protocol == FT_NCCL_PROTOCOL_UNKNOWN && followed->lane_count > 1 &&
 		 followed->straight == NULL)

@@ -105,6 +105,42 @@ static void forget_order(const struct ft_nccl_followed *followed,
 	}
 }
 
+/* Of 2.12 the immediate tells of the first four alone. */
+static bool is_as_said(const struct ft_nccl_request *requests, uint32_t count, uint32_t immdt)
+{
+	uint8_t filled = 0, bits, bytes;
+
+	for (uint32_t i = 0; i < count; i++)
+		filled |= (uint8_t)((requests[i].written != 0 ? 1u : 0u) << i);
+	return (ft_nccl_mask_read(immdt, FT_NCCL_MASK_BITS, count, &bits) == FT_NCCL_READ &&
+		bits == filled) ||
+	       (ft_nccl_mask_read(immdt, FT_NCCL_MASK_BYTES, count, &bytes) == FT_NCCL_READ &&
+		bytes == (filled & 0x0f));
+}
+
+static bool has_ranges(const struct ft_nccl_followed *followed,
+		       const struct ft_nccl_transfer *transfer)
+{
+	const uint32_t count = transfer->more + 1u;
+
+	return transfer->partial && !transfer->has_cts && transfer->bare && !transfer->sized &&
+	       ft_nccl_has_number(transfer) && !ft_nccl_is_doubted(transfer) &&
+	       !transfer->undecided && followed->lane_count == 1 && followed->model.qp_count == 1 &&
+	       transfer->message.request_count == 1 && count > 1 && count <= FT_NCCL_REQUESTS_MAX &&
+	       ft_nccl_share_is_whole(ft_nccl_ring_shares(&followed->ring, transfer)) &&
+	       is_as_said(ft_nccl_ring_requests(&followed->ring, transfer), count, transfer->immdt);
+}
+
+bool ft_nccl_ranges_settle(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer, struct ft_nccl_message *message)
+{
+	if (!has_ranges(followed, transfer))
+		return false;
+	ft_nccl_ring_requests(&followed->ring, transfer)->has_written = true;
+	message->request_count = (uint8_t)(transfer->more + 1);
+	return true;
+}
+
 void ft_nccl_missed_settle(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_transfer *transfer)
 {

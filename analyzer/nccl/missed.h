@@ -4,6 +4,15 @@
 
 /* What was missed of a message that is not complete: what its immediate and its sizes tell of it, and what is not known then. */
 
+/*
+ * Before 2.20 the immediate of several requests says which are not empty. Where nobody was seen to ask for them, all of the message
+ * was seen on the only queue pair, and what was written is what the immediate says, each range is a request. True if so: it is
+ * in `message`, the transfer's.
+ */
+bool ft_nccl_ranges_settle(const struct ft_nccl_followed *followed,
+			   const struct ft_nccl_transfer *transfer,
+			   struct ft_nccl_message *message);
+
 /* Its requests, as far as they are known. */
 void ft_nccl_missed_settle(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_transfer *transfer);

@@ -60,6 +60,8 @@ struct ft_nccl_transfer {
 	struct ft_nccl_message message; /* its requests and parts are filled in when it is kept */
 	bool sized;                     /* the requests' lengths are what the sizes write says */
 	bool parted; /* some of its data may be listed by itself, and was counted */
+	/* writes behind its first one that nobody was seen to ask for, each in the request of its place; UINT8_MAX: too many */
+	uint8_t more;
 	uint32_t immdt;
 	uint64_t written; /* bytes, all requests */
 	/* of those, beyond `written`, that the connection counts: what was missed */

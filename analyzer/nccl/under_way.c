@@ -149,6 +149,15 @@ static bool is_over(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 	return share->ended || ft_nccl_is_adrift(transfer);
 }
 
+/* Room for so many of a message. */
+static uint32_t requests_for(const struct ft_nccl_moment *moment,
+			     const struct ft_nccl_answer *answer)
+{
+	if (answer->kind == FT_NCCL_ANSWER_MORE)
+		return FT_NCCL_REQUESTS_MAX;
+	return answer->kind == FT_NCCL_ANSWER_SIZES ? ft_nccl_sizes_count(moment->seen) : 1;
+}
+
 struct ft_nccl_transfer *ft_nccl_transfer_for(struct ft_nccl_moment *moment,
 					      const struct ft_nccl_answer *answer)
 {
@@ -156,10 +165,8 @@ struct ft_nccl_transfer *ft_nccl_transfer_for(struct ft_nccl_moment *moment,
 	struct ft_nccl_transfer *transfer;
 	bool is_new;
 
-	if (ft_nccl_ring_fit(
-		    &followed->ring, FT_NCCL_RING_LEAST,
-		    answer->kind == FT_NCCL_ANSWER_SIZES ? ft_nccl_sizes_count(moment->seen) : 1,
-		    followed->lane_count) != 0)
+	if (ft_nccl_ring_fit(&followed->ring, FT_NCCL_RING_LEAST, requests_for(moment, answer),
+			     followed->lane_count) != 0)
 		return NULL;
 	transfer = ft_nccl_ring_find(&followed->ring, answer->k);
 	is_new = transfer == NULL;

@@ -163,6 +163,25 @@ void ft_nccl_data_write(struct ft_nccl_moment *moment, struct ft_nccl_transfer *
 		ft_nccl_note(moment->connections, followed, moment->lane_index, FT_NCCL_N4);
 }
 
+/* What was written, beside what was before: a request, if nobody was seen to ask for it. */
+static void add_range(const struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer,
+		      uint32_t length)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+
+	if (transfer->more + 1u >= ring->request_room) {
+		transfer->more = UINT8_MAX;
+		return;
+	}
+	transfer->more++;
+	ft_nccl_ring_requests(ring, transfer)[transfer->more] = (struct ft_nccl_request){
+		.va = moment->seen->va,
+		.by_data = true,
+		.has_written = true,
+		.written = length,
+	};
+}
+
 void ft_nccl_data_write_more(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
 {
 	const struct ft_nccl_psns *psns = &moment->lane->data;
@@ -175,6 +194,8 @@ void ft_nccl_data_write_more(struct ft_nccl_moment *moment, struct ft_nccl_trans
 		share->begun = false; /* other writes may have passed before the capture */
 	transfer->partial = true;
 	transfer->written += length;
+	if (!transfer->has_cts)
+		add_range(moment, transfer, length);
 	moment->followed->model.payload_bytes += length;
 	ft_nccl_ring_requests(&moment->followed->ring, transfer)->has_written = false;
 }

@@ -147,6 +147,83 @@ static void counts_all_that_was_written(const struct follow *follow)
 	assert_int_equal(only_one(follow)->payload_bytes, sum);
 }
 
+/* A clear-to-send of family C for three requests (section 3.1), each in a buffer of its own. */
+static void ask_for_three(struct follow *follow, uint64_t k)
+{
+	struct packet packet = cts_of(follow, k);
+
+	packet.bytes[16] = 3;
+	for (uint32_t i = 1; i < 3; i++) {
+		memcpy(packet.bytes + 32 * i, packet.bytes, 32);
+		packet.bytes[32 * i + 3] = (uint8_t)(packet.bytes[3] + i);
+	}
+	packet.length = packet.captured = packet.payload = 3 * 32;
+	follow->cts_psn++;
+	follow_packet(follow, &packet);
+}
+
+/* As 2.13 to 2.19 answer it (section 3.3): a write for each, empty ones too, then nothing with the bits of those that are not. */
+static void answer_three(struct follow *follow, uint64_t k, const uint32_t *lengths, uint32_t immdt,
+			 uint32_t missing)
+{
+	for (uint32_t i = 0; i < 4; i++) {
+		struct packet packet = data_of(follow, k, i < 3 ? lengths[i] : 0, 0);
+
+		packet.opcode = i < 3 ? 0x0a : 0x0b;
+		packet.va = i < 3 ? packet.va + ((uint64_t)i << 24) : 0;
+		packet.rkey = i < 3 ? packet.rkey : 0;
+		packet.immdt = i < 3 ? 0 : immdt;
+		follow->data_psn++;
+		if (i != missing)
+			follow_packet(follow, &packet);
+	}
+}
+
+/* Each range is a request where all of the message was seen, and the immediate agrees; else nobody knows how many there are. */
+static void without_a_clear_to_send_each_range_is_a_request(void **state)
+{
+	enum { NONE = 4, MISSED = 4 };
+	static const uint32_t lengths[3] = { 700, 0, 300 };
+	static const struct row {
+		uint32_t immdt, missing;
+		bool told;
+	} rows[] = {
+		{ 0x05000000, NONE, true },  { 0x01000100, NONE, true }, /* of 2.12: bytes */
+		{ 0x07000000, NONE, false }, { 0x05000000, 0, false },
+		{ 0x05000000, 1, false },    { 0x05000000, 3, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct follow *follow = follow_start('C');
+		const struct ft_nccl_message *message;
+
+		for (uint64_t k = 0; k < 8; k++) {
+			if (k == MISSED)
+				follow->cts_psn++;
+			else
+				ask_for_three(follow, k);
+			answer_three(follow, k, lengths, k == MISSED ? rows[i].immdt : 0x05000000,
+				     k == MISSED ? rows[i].missing : NONE);
+		}
+		follow_keep(follow);
+		for (size_t j = 0; j < follow->kept.message_count; j++)
+			if (follow->kept.messages[j].cts_frame == 0)
+				assert_int_equal(follow->kept.messages[j].request_count,
+						 rows[i].told ? 3 : 1);
+		message = rows[i].told ? follow_message(follow, MISSED) : NULL;
+		for (uint32_t j = 0; message != NULL && j < 3; j++) {
+			const struct ft_nccl_request *request = &message->requests[j];
+
+			assert_true(request->has_written);
+			assert_false(request->has_offered || request->has_tag);
+			assert_int_equal(request->written, lengths[j]);
+			assert_int_equal(request->va, buffer_of(MISSED) + ((uint64_t)j << 24));
+		}
+		follow_stop(follow);
+	}
+}
+
 static void any_packet_may_be_missed(void **state)
 {
 	(void)state;
@@ -310,6 +387,7 @@ int main(void)
 		cmocka_unit_test(the_first_message_is_not_lost),
 		cmocka_unit_test(numbers_go_on_when_slots_and_psns_wrap),
 		cmocka_unit_test(a_clear_to_send_missed_parks_its_data),
+		cmocka_unit_test(without_a_clear_to_send_each_range_is_a_request),
 		cmocka_unit_test(any_packet_may_be_missed),
 		cmocka_unit_test(what_is_sent_again_counts_once),
 		cmocka_unit_test(go_back_n_fills_the_hole),
