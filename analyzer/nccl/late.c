@@ -259,6 +259,57 @@ static void take_beginning(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 	ft_nccl_data_write(moment, transfer, request);
 }
 
+/* It comes right before what is known of a share. */
+static bool is_in_front(const struct ft_nccl_share *share, uint32_t psn)
+{
+	return share->used && share->begun && ft_psn_add(psn, 1) == share->from;
+}
+
+/* A whole write to one of several requests that the lane has not written to, as far as is known. */
+static bool is_of_request(const struct ft_nccl_moment *moment,
+			  const struct ft_nccl_transfer *transfer, uint8_t *request)
+{
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+
+	return moment->seen->opcode == 0x0a && transfer->has_cts &&
+	       transfer->message.request_count > 1 &&
+	       ft_nccl_answers(moment->followed, transfer, moment->seen, request) &&
+	       (share->requests >> *request & 1) == 0;
+}
+
+/* What comes behind it has overtaken it: the write to another one of several requests. */
+static void take_between(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	uint8_t request;
+
+	if (is_of_request(moment, transfer, &request))
+		ft_nccl_data_write(moment, transfer, request);
+}
+
+/*
+ * Without an immediate it ends nothing: of several requests the message that begins behind it on the lane has it, as the first of
+ * those that it wrote to. False: it is none of such a message.
+ */
+static bool go_in_front(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_transfer *transfer = find(moment, is_in_front);
+	struct ft_nccl_share *share;
+	uint8_t request;
+
+	if (transfer == NULL || !is_of_request(moment, transfer, &request))
+		return false;
+	share = ft_nccl_ring_shares(&moment->followed->ring, transfer) + moment->lane_index;
+	if ((share->requests & ((1u << request) - 1)) != 0)
+		return false;
+	share->from = moment->seen->psn;
+	ft_nccl_share_begin(share, moment->seen);
+	ft_nccl_data_write(moment, transfer, request);
+	ft_nccl_data_count(moment, transfer);
+	transfer->doubtful = transfer->doubtful || may_be_copy(moment);
+	return true;
+}
+
 /*
  * The write goes on over the beginning of a message, which then is none of the connection's: what was counted from there on may be
  * wrong.
@@ -296,11 +347,13 @@ static void see(struct ft_nccl_moment *moment)
 	}
 	if (transfer == NULL && !ft_nccl_begins(seen->opcode))
 		ft_nccl_orphans_see_late(moment);
-	else if (transfer == NULL && (before == NULL || !go_on(moment, before)))
+	else if (transfer == NULL && (before == NULL || !go_on(moment, before)) &&
+		 !go_in_front(moment))
 		begin(moment);
 	if (transfer == NULL)
 		return;
 	take_beginning(moment, transfer);
+	take_between(moment, transfer);
 	ft_nccl_data_count(moment, transfer);
 	ft_nccl_orphan_rows_gather(moment, transfer);
 	transfer->doubtful = transfer->doubtful || may_be_copy(moment);

@@ -163,20 +163,29 @@ static void ask_for_three(struct follow *follow, uint64_t k)
 }
 
 /* As 2.13 to 2.19 answer it (section 3.3): a write for each, empty ones too, then nothing with the bits of those that are not. */
+static struct packet part_of_three(const struct follow *follow, uint64_t k, const uint32_t *lengths,
+				   uint32_t immdt, uint32_t i)
+{
+	struct packet packet = data_of(follow, k, i < 3 ? lengths[i] : 0, 0);
+
+	packet.opcode = i < 3 ? 0x0a : 0x0b;
+	packet.psn += i;
+	packet.va = i < 3 ? packet.va + ((uint64_t)i << 24) : 0;
+	packet.rkey = i < 3 ? packet.rkey : 0;
+	packet.immdt = i < 3 ? 0 : immdt;
+	return packet;
+}
+
 static void answer_three(struct follow *follow, uint64_t k, const uint32_t *lengths, uint32_t immdt,
 			 uint32_t missing)
 {
 	for (uint32_t i = 0; i < 4; i++) {
-		struct packet packet = data_of(follow, k, i < 3 ? lengths[i] : 0, 0);
+		struct packet packet = part_of_three(follow, k, lengths, immdt, i);
 
-		packet.opcode = i < 3 ? 0x0a : 0x0b;
-		packet.va = i < 3 ? packet.va + ((uint64_t)i << 24) : 0;
-		packet.rkey = i < 3 ? packet.rkey : 0;
-		packet.immdt = i < 3 ? 0 : immdt;
-		follow->data_psn++;
 		if (i != missing)
 			follow_packet(follow, &packet);
 	}
+	follow->data_psn += 4;
 }
 
 /* Each range is a request where all of the message was seen, and the immediate agrees; else nobody knows how many there are. */
@@ -220,6 +229,38 @@ static void without_a_clear_to_send_each_range_is_a_request(void **state)
 			assert_int_equal(request->written, lengths[j]);
 			assert_int_equal(request->va, buffer_of(MISSED) + ((uint64_t)j << 24));
 		}
+		follow_stop(follow);
+	}
+}
+
+/* Of several requests, too, neighbours may change places: the first ones are of no other message. */
+static void several_requests_may_be_overtaken(void **state)
+{
+	static const uint32_t lengths[3] = { 700, 600, 300 };
+
+	(void)state;
+	for (uint32_t later = 0; later < 2; later++) {
+		struct follow *follow = follow_start('C');
+		const struct ft_nccl_message *message;
+
+		for (uint64_t k = 0; k < 5; k++) {
+			ask_for_three(follow, k);
+			for (uint32_t i = 0; i < 4; i++) {
+				const bool is_late = k == 4 && (i == later || i == later + 1);
+				const uint32_t at = is_late ? 2 * later + 1 - i : i;
+				struct packet packet =
+					part_of_three(follow, k, lengths, 0x07000000, at);
+
+				follow_packet(follow, &packet);
+			}
+			follow->data_psn += 4;
+		}
+		follow_keep(follow);
+		message = follow_message(follow, 4);
+		assert_true(message->completed);
+		assert_int_equal(message->packets, 4);
+		for (uint32_t i = 0; i < 3; i++)
+			assert_int_equal(message->requests[i].written, lengths[i]);
 		follow_stop(follow);
 	}
 }
@@ -388,6 +429,7 @@ int main(void)
 		cmocka_unit_test(numbers_go_on_when_slots_and_psns_wrap),
 		cmocka_unit_test(a_clear_to_send_missed_parks_its_data),
 		cmocka_unit_test(without_a_clear_to_send_each_range_is_a_request),
+		cmocka_unit_test(several_requests_may_be_overtaken),
 		cmocka_unit_test(any_packet_may_be_missed),
 		cmocka_unit_test(what_is_sent_again_counts_once),
 		cmocka_unit_test(go_back_n_fills_the_hole),
