@@ -82,6 +82,8 @@ static void free_followed(struct ft_pool *pool, struct ft_nccl_followed *followe
 	ft_nccl_ring_free(&followed->ring);
 	ft_nccl_fork_drop(followed);
 	ft_nccl_straight_drop_room(followed);
+	free(followed->model.connecting_device);
+	free(followed->model.listening_device);
 	ft_pool_give(pool, followed->lanes, lanes_bytes(followed->lane_room));
 	ft_pool_give(pool, followed, sizeof *followed);
 }

@@ -32,7 +32,8 @@ struct holder {
 
 struct later {
 	struct ft_nccl_exchange exchange;
-	struct ft_nccl_metadata sides[ROLES]; /* by role; without names, which are its stream's */
+	struct ft_nccl_metadata sides[ROLES]; /* by role */
+	char *names[ROLES];                   /* of theirs, or NULL */
 	struct holder holders[ROLES];         /* likewise, that of the holder */
 	uint8_t count;
 };
@@ -159,6 +160,23 @@ static void take_out(struct ft_nccl_later_setups *setups, unsigned at)
 		(setups->count - at) * sizeof(struct later *));
 }
 
+/* What was read is its stream's. */
+static void keep_name(struct later *later, unsigned role)
+{
+	struct ft_nccl_metadata *side = &later->sides[role];
+
+	if (side->name != NULL)
+		later->names[role] = strndup(side->name, side->name_length);
+	side->name = later->names[role];
+}
+
+static void drop(struct later *later)
+{
+	for (unsigned role = 0; later != NULL && role < ROLES; role++)
+		free(later->names[role]);
+	free(later);
+}
+
 static struct later *copy_of(const struct ft_nccl_exchange *exchange, uint8_t count)
 {
 	struct later *later = calloc(1, sizeof *later);
@@ -169,10 +187,8 @@ static struct later *copy_of(const struct ft_nccl_exchange *exchange, uint8_t co
 	later->count = count;
 	later->sides[FT_NCCL_AT_SENDER] = *exchange->sender;
 	later->sides[FT_NCCL_AT_RECEIVER] = *exchange->receiver;
-	for (unsigned role = 0; role < ROLES; role++) {
-		later->sides[role].name = NULL;
-		later->sides[role].name_length = 0;
-	}
+	for (unsigned role = 0; role < ROLES; role++)
+		keep_name(later, role);
 	later->exchange.sender = &later->sides[FT_NCCL_AT_SENDER];
 	later->exchange.receiver = &later->sides[FT_NCCL_AT_RECEIVER];
 	return later;
@@ -192,7 +208,7 @@ bool ft_nccl_later_setup_waits(struct ft_nccl_connections *connections,
 	struct later *later = copy_of(exchange, count);
 
 	if (later == NULL || !find_holders(connections, later) || !has_room(connections)) {
-		free(later);
+		drop(later);
 		return false;
 	}
 	connections->later->waiting[connections->later->count++] = later;
@@ -334,7 +350,7 @@ bool ft_nccl_later_setup_see(struct ft_nccl_connections *connections,
 		take_out(setups, i);
 		if (answer == ITS_OWN)
 			begin(connections, later);
-		free(later);
+		drop(later);
 		if (answer == ITS_OWN)
 			return true;
 	}
@@ -346,6 +362,6 @@ void ft_nccl_later_setups_free(struct ft_nccl_connections *connections)
 	if (connections->later == NULL)
 		return;
 	for (unsigned i = 0; i < connections->later->count; i++)
-		free(connections->later->waiting[i]);
+		drop(connections->later->waiting[i]);
 	free(connections->later);
 }

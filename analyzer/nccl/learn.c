@@ -3,6 +3,7 @@
 #include <decode/extremes.h>
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cut_setups.h"
@@ -75,6 +76,15 @@ static uint16_t pmtu_of(const struct ft_nccl_exchange *exchange)
 	return sender < receiver ? sender : receiver;
 }
 
+/* It has the last that was told. */
+static void tell_device(char **name, const struct ft_nccl_metadata *metadata)
+{
+	if (metadata == NULL || metadata->name == NULL)
+		return;
+	free(*name);
+	*name = strndup(metadata->name, metadata->name_length);
+}
+
 void ft_nccl_tcp_tell(struct ft_nccl_connection *model, const struct ft_nccl_exchange *exchange)
 {
 	model->found_by = FT_NCCL_BY_METADATA;
@@ -84,6 +94,8 @@ void ft_nccl_tcp_tell(struct ft_nccl_connection *model, const struct ft_nccl_exc
 	model->connecting_port = exchange->connecting_port;
 	model->listening_port = exchange->listening_port;
 	memcpy(model->tcp_frames, exchange->frames, sizeof model->tcp_frames);
+	tell_device(&model->connecting_device, exchange->sender);
+	tell_device(&model->listening_device, exchange->receiver);
 }
 
 static void fill_layout(struct ft_nccl_followed *followed, const struct ft_nccl_form *form)

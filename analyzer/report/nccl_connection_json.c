@@ -134,6 +134,13 @@ static void tcp_side(struct ft_document *json, const char *name, const struct ft
 	ft_member_end(json, ']');
 }
 
+/* Left out where the set-up has none. */
+static void device(struct ft_document *json, const char *member, const char *name)
+{
+	if (name != NULL)
+		ft_member_text(json, member, name);
+}
+
 static void tcp(struct ft_document *json, const struct ft_nccl_connection *connection)
 {
 	if (!connection->has_tcp) {
@@ -147,6 +154,8 @@ static void tcp(struct ft_document *json, const struct ft_nccl_connection *conne
 	ft_member_number(json, NULL, connection->tcp_frames[0]);
 	ft_member_number(json, NULL, connection->tcp_frames[1]);
 	ft_member_end(json, ']');
+	device(json, "connecting_device", connection->connecting_device);
+	device(json, "listening_device", connection->listening_device);
 	ft_member_end(json, '}');
 }
 

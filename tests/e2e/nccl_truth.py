@@ -78,6 +78,14 @@ def group(report, document, differs):
     differs.equal("channels", [c["channel"] for c in told["channels"]], sorted({c["channel"] for c in document["connections"]}))
 
 
+def devices(report, document, differs, where):
+    """Since 2.20 both sides say what theirs are called, of which the programs were to use these."""
+    name = document["environment"]["NCCL_IB_HCA"].replace(",", "+") if release(document["nccl_version"]) >= release("2.20") else None
+    for side in ("connecting_device", "listening_device"):
+        if side in report or document["snaplen"] > 9000:
+            differs.equal(where + " " + side, report.get(side), name)
+
+
 def connection(report, truth, document, differs):
     where = "connection %d" % truth["connection"]
     differs.equal(where + " receiver", report["receiver"]["addresses"], truth["receiver_addresses"])
@@ -95,6 +103,7 @@ def connection(report, truth, document, differs):
         (tcp,) = [tcp for tcp in document["tcp"] if tcp["connection"] == truth["connection"]]
         differs.equal(where + " frames of the set-up", report["metadata_tcp"]["frames"],
                       [tcp["first_frame"], max(segment["frame"] for segment in tcp["segments"])])
+        devices(report["metadata_tcp"], document, differs, where)
     sizes = truth.get("multi_receive_sizes_at_receiver")
     is_whole = document["snaplen"] > 9000  # else the end of the metadata is not in the capture, and nothing may be told
     told = report["sizes_array"]

@@ -100,7 +100,9 @@ struct ft_nccl_connection {
 	struct ft_nccl_place connecting, listening;
 	uint16_t connecting_port, listening_port;
 	uint64_t tcp_frames[2]; /* first, last */
-	uint32_t channel;       /* FT_NCCL_NONE */
+	/* as the set-up names them, of any bytes, merged ones joined by '+'; NULL: it was not read, or is of before 2.20 */
+	char *connecting_device, *listening_device;
+	uint32_t channel; /* FT_NCCL_NONE */
 	struct ft_nccl_failover failover;
 	struct ft_nccl_party sender, receiver;
 };
