@@ -38,10 +38,8 @@ void ft_nccl_lane_move(struct ft_nccl_lane *to, const struct ft_nccl_lane *from)
 		to->leapt_first = from->leapt_first;
 		to->leapt_from = from->leapt_from;
 	}
-	if (from->skipping) {
+	if (from->skipping)
 		to->skipping_k = from->skipping_k;
-		to->skipping_psn = from->skipping_psn;
-	}
 	if (!from->has_early)
 		return;
 	to->early = from->early;

@@ -79,7 +79,8 @@ struct ft_nccl_lane {
 	uint64_t begun_frame; /* of the last message here; 0: a hole came since */
 	/* so many packets were not taken for data of it when they came, while this PSN was the next */
 	uint32_t left_out, left_out_at;
-	uint32_t left_out_to; /* .. up to this PSN */
+	uint32_t left_out_to;  /* .. up to this PSN */
+	uint32_t skipping_psn; /* of the clear-to-send that skipped numbers */
 
 	_Alignas(FT_NCCL_LANE_LINE) uint64_t at; /* the message under way, or the last */
 	uint64_t next; /* the next message here is this one or a later one: */
@@ -105,8 +106,7 @@ struct ft_nccl_lane {
 	struct ft_nccl_seen odd, early, leapt;       /* without payload */
 	uint32_t leapt_first, leapt_from; /* the hole began there, and is filled up to here */
 	uint64_t early_step, early_k;     /* when that came, and of which message it is */
-	uint64_t skipping_k;              /* the number and the PSN of that */
-	uint32_t skipping_psn;
+	uint64_t skipping_k;              /* the number of the clear-to-send that skipped some */
 	/* orphans, these and those that came late, oldest first; whatever from `orphan_row_count` on */
 	struct ft_nccl_orphan_row orphan_rows[FT_NCCL_ORPHAN_ROWS];
 };
