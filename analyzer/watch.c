@@ -1,13 +1,21 @@
 #include "watch.h"
 
+#include <assert.h>
+
 #include <decode/big_endian.h>
 
 #include "item_seen.h"
 
+/* clang-format off */
+#define SHOWN(opcode) [opcode] = FT_WATCH_WRITES >> (opcode) & 1 ? FT_WATCH_ALWAYS : FT_WATCH_NEVER
+
 const uint8_t ft_watch_shown[256] = {
-	[0x06] = FT_WATCH_ALWAYS, [0x08] = FT_WATCH_ALWAYS, [0x09] = FT_WATCH_ALWAYS,
-	[0x0a] = FT_WATCH_ALWAYS, [0x0b] = FT_WATCH_ALWAYS, [FT_WATCH_ACK] = FT_WATCH_NOW_AND_THEN,
+	SHOWN(0x06), SHOWN(0x07), SHOWN(0x08), SHOWN(0x09), SHOWN(0x0a), SHOWN(0x0b),
+	[FT_WATCH_ACK] = FT_WATCH_NOW_AND_THEN,
 };
+static_assert(FT_WATCH_WRITES >> 0x06 << 0x06 == FT_WATCH_WRITES && FT_WATCH_WRITES >> 0x0c == 0,
+	      "all of them are listed");
+/* clang-format on */
 
 enum { CTS_MAX = 512, CTS_UNIT = 32, CTS_OLD = 24 };
 

@@ -172,7 +172,9 @@ static void keep_name(struct later *later, unsigned role)
 
 static void drop(struct later *later)
 {
-	for (unsigned role = 0; later != NULL && role < ROLES; role++)
+	if (later == NULL)
+		return;
+	for (unsigned role = 0; role < ROLES; role++)
 		free(later->names[role]);
 	free(later);
 }

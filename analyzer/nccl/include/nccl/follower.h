@@ -143,7 +143,10 @@ void ft_nccl_prefetch(const struct ft_nccl_way *way, uint32_t number);
 /* Some packets before: what that asks for itself. */
 void ft_nccl_prefetch_early(const struct ft_nccl_way *way, uint32_t number);
 
-/* One packet before: what is asked for first of that, where all of it was fetched long before. */
+/*
+ * One packet before: the first line of that again, which may have left the first-level cache since. `straights` is not NULL; any
+ * number may be given.
+ */
 void ft_nccl_prefetch_first(const struct ft_nccl_way *way, uint32_t number);
 
 /*

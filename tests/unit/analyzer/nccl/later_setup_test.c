@@ -97,6 +97,12 @@ static void a_later_job_takes_over(void **state)
 		    follow->kept.connections[1]->messages != AFTER)
 			fail_msg("%s: %zu connections", rows[i].what,
 				 follow->kept.connection_count);
+		for (size_t at = 0; at < 2; at++) {
+			assert_string_equal(follow->kept.connections[at]->connecting_device,
+					    "mlx5_0");
+			assert_string_equal(follow->kept.connections[at]->listening_device,
+					    "mlx5_1");
+		}
 		follow_stop(follow);
 	}
 }

@@ -204,8 +204,9 @@ static struct ft_nccl_metadata metadata_of(const struct set_up *set_up, uint8_t 
 
 void learn_set_up(struct ft_nccl_connections *connections, const struct set_up *set_up)
 {
-	const struct ft_nccl_metadata sender = metadata_of(set_up, SENDER, SENDER_QP);
-	const struct ft_nccl_metadata receiver = metadata_of(set_up, RECEIVER, RECEIVER_QP);
+	struct ft_nccl_metadata sender = metadata_of(set_up, SENDER, SENDER_QP);
+	struct ft_nccl_metadata receiver = metadata_of(set_up, RECEIVER, RECEIVER_QP);
+	char stream[] = "mlx5_0mlx5_1";
 	const struct ft_nccl_exchange exchange = {
 		.vni = set_up->vni,
 		.frames = { set_up->frames[0], set_up->frames[1] },
@@ -213,5 +214,9 @@ void learn_set_up(struct ft_nccl_connections *connections, const struct set_up *
 		.receiver = &receiver,
 	};
 
+	sender.name = stream;
+	receiver.name = stream + 6;
+	sender.name_length = receiver.name_length = 6;
 	ft_nccl_connections_learn(connections, &exchange);
+	memset(stream, 0, sizeof stream); /* it is somebody else's from here on */
 }
