@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #include "log.h"
 #include "output.h"
 #include "verb.h"
+
+enum { LARGE_BYTES = 128 << 10 };
 
 static enum ft_exit version(void)
 {
@@ -112,8 +115,18 @@ static void take_care_of_libraries(void)
 	CRYPTO_set_mem_functions(allocate_crypto, reallocate_crypto, free_crypto);
 }
 
+/*
+ * Large pieces always are mappings of their own: else, once one was given back (a map's text is), tables are cut from memory that
+ * was in use before, and cleared as a whole, though most of each is never needed.
+ */
+static void take_large_pieces_fresh(void)
+{
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+}
+
 int main(int argc, char **argv)
 {
+	take_large_pieces_fresh();
 	take_care_of_libraries();
 	if (!hold_standard_descriptors())
 		return FT_EXIT_FAILED;
