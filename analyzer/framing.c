@@ -232,7 +232,7 @@ static bool is_expected(const struct ft_framing *framing, const struct ft_item *
 		item, framing->one_table ? item->record : item->hash, framing->since);
 
 	if (!framing->glances) {
-		if (!framing->awake && (item->framing & FT_FRAMING_INTEREST) != FT_FRAMING_SHOWN)
+		if (!framing->awake && (item->framing & FT_FRAMING_INTEREST) < FT_FRAMING_SHOWN)
 			return true;
 		if (is_apart(framing, item->observed.vlan))
 			return false;

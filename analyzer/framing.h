@@ -63,7 +63,7 @@ struct ft_framing {
 	uint64_t reused;   /* of these records, by all batches */
 	uint32_t lap;      /* upper half of the newest frame's number */
 	uint32_t since; /* of quiet and steady items of the batch at hand: struct ft_nccl_glimpse */
-	bool chosen;    /* it is shown only packets with FT_FRAMING_STRANGE or FT_FRAMING_SHOWN */
+	bool chosen;    /* it is shown only packets with one of the bits FT_FRAMING_INTEREST */
 	bool has_apart;
 	/* bits: VLANs with addresses and queue pairs that others have, too; that only look so: connections cross them */
 	uint64_t apart[64], joined[64];

@@ -15,6 +15,7 @@ enum ft_framing_interest {
 	FT_FRAMING_NONE,
 	FT_FRAMING_STRANGE, /* only once there is NCCL in the capture: its queue pair has nothing to do with it so far */
 	FT_FRAMING_SHOWN,
+	FT_FRAMING_AHEAD, /* shown, though nothing tells yet whether there is NCCL: it may be what begins */
 	FT_FRAMING_INTEREST = 3, /* these bits, and one of the next two at most: */
 	/* its VLAN has a half-connection of its own with these addresses and this queue pair */
 	FT_FRAMING_APART = 4,

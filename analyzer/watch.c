@@ -24,13 +24,23 @@ static bool is_sized_like_cts(uint32_t length)
 	return length == CTS_OLD || (length != 0 && length <= CTS_MAX && length % CTS_UNIT == 0);
 }
 
-/* Written like a clear-to-send of any family, as far as it was captured. */
-__attribute__((noinline)) static bool fits(const struct ft_worker *worker,
-					   const struct ft_item *item)
+/* What a write of that length says, as far as it was captured. */
+enum look {
+	NO_CTS,
+	BEGINS_AS_CTS, /* as those of every layout do, of no release, too */
+	WRITTEN_AS_CTS /* of a family */
+};
+
+__attribute__((noinline)) static enum look look_at(const struct ft_worker *worker,
+						   const struct ft_item *item)
 {
 	struct ft_nccl_write write;
 
-	return ft_item_write(item, &worker->config->decode, &write) && ft_nccl_cts_may_be(&write);
+	if (!ft_item_write(item, &worker->config->decode, &write))
+		return NO_CTS;
+	if (ft_nccl_cts_may_be(&write))
+		return WRITTEN_AS_CTS;
+	return ft_nccl_begins_with_address(&write) ? BEGINS_AS_CTS : NO_CTS;
 }
 
 /* As long as a clear-to-send: what it says has to be looked at. */
@@ -39,22 +49,31 @@ static inline bool is_like_cts(const struct ft_item *item)
 	return item->observed.opcode == 0x0a && is_sized_like_cts(item->observed.payload);
 }
 
-static bool is_cts(const struct ft_worker *worker, const struct ft_item *item)
+static inline enum look look_if_like_cts(const struct ft_worker *worker, const struct ft_item *item)
 {
-	return is_like_cts(item) && fits(worker, item);
+	return is_like_cts(item) ? look_at(worker, item) : NO_CTS;
 }
 
-/* It may ask, and its other half may have come to light since. */
-static void follow_peer(const struct ft_worker *worker, const struct ft_item *item,
-			struct ft_flow *flow)
+/* It asks, and its other half may have come to light since. */
+static void follow_peer(const struct ft_worker *worker, struct ft_flow *flow)
 {
 	struct ft_flow *peer = flow->peer != 0 ? ft_flow_at(worker->flows, flow->peer) : NULL;
 
-	if (peer == NULL || !is_cts(worker, item))
+	if (peer == NULL)
 		return;
 	if (peer->watched < FT_WATCH_FOLLOWED)
 		peer->watched = FT_WATCH_FOLLOWED;
 	flow->watched++;
+}
+
+/* The first writes of a half-connection: a clear-to-send by where it went, and one before it. */
+static bool is_in_fifo(struct ft_worker *worker, const struct ft_item *item,
+		       const struct ft_flow *flow)
+{
+	return is_like_cts(item) && flow->watched < FT_WATCH_IDLE &&
+	       (item->observed.has & FT_OBSERVED_RETH) != 0 &&
+	       ft_watched_slots_see(&worker->slots, ft_flow_number(worker->flows, flow),
+				    &item->observed);
 }
 
 /* One more write of a half-connection that has nothing to do with NCCL, as it seems. */
@@ -67,19 +86,39 @@ static inline void note_strange(struct ft_worker *worker, struct ft_item *item,
 	worker->batch.strange |= UINT64_C(1) << worker->place;
 }
 
+/* Of the first ones, such as only the next will show to be clear-to-sends: the follower has to have seen it by then. */
+static void show_ahead(struct ft_worker *worker, struct ft_item *item)
+{
+	item->framing |= FT_FRAMING_AHEAD;
+	worker->batch.framed |= UINT64_C(1) << worker->place;
+}
+
+/* It is between hosts that are not known to use NCCL. False: it does not show them. */
+static bool shows_hosts(struct ft_worker *worker, struct ft_item *item, struct ft_flow *flow)
+{
+	enum look look = look_if_like_cts(worker, item);
+
+	if (look == WRITTEN_AS_CTS || is_in_fifo(worker, item, flow)) {
+		ft_watched_pairs_add(&worker->watched, &flow->key);
+		flow->watched = FT_WATCH_FOLLOWED;
+		follow_peer(worker, flow);
+		return true;
+	}
+	if (look == BEGINS_AS_CTS && flow->watched < FT_WATCH_IDLE)
+		show_ahead(worker, item);
+	return false;
+}
+
 /* It is between hosts that NCCL uses, or may be the first that shows them. */
 __attribute__((noinline)) static void learn(struct ft_worker *worker, struct ft_item *item,
 					    struct ft_flow *flow)
 {
 	if (flow->watched >= FT_WATCH_FOLLOWED) {
-		follow_peer(worker, item, flow);
+		if (flow->peer != 0 && look_if_like_cts(worker, item) == WRITTEN_AS_CTS)
+			follow_peer(worker, flow);
 	} else if (ft_watched_pairs_have(&worker->watched, &flow->key)) {
 		flow->watched = FT_WATCH_FOLLOWED;
-	} else if (is_cts(worker, item)) {
-		ft_watched_pairs_add(&worker->watched, &flow->key);
-		flow->watched = FT_WATCH_FOLLOWED;
-		follow_peer(worker, item, flow);
-	} else {
+	} else if (!shows_hosts(worker, item, flow)) {
 		note_strange(worker, item, flow);
 		return;
 	}

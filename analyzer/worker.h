@@ -18,6 +18,7 @@
 #include "suspects.h"
 #include "tally.h"
 #include "watched_pairs.h"
+#include "watched_slots.h"
 
 /*
  * One of the engines that share the frames: the half-connections of its address pairs, and all that is
@@ -54,6 +55,7 @@ struct ft_worker {
 	bool watches;          /* for NCCL: items are chosen for its follower .. */
 	const struct ft_nccl_way *way; /* .. which looks there for them soon; NULL: it does not */
 	struct ft_watched_pairs watched;
+	struct ft_watched_slots slots; /* likewise, before it is known */
 };
 
 /* 0, -ENOMEM or -EINVAL. The configuration and the map must outlive it. */

@@ -130,15 +130,17 @@ static bool size_is_sane(const struct layout *layout, const struct entry *entry)
 	return ft_le64(entry->bytes + SIZE_AT) < SIZE_LIMIT;
 }
 
+static bool is_address(uint64_t addr)
+{
+	return addr >= FIRST_PAGE && addr < ADDRESS_LIMIT;
+}
+
 /* Of a buffer that is registered: no key is 0. */
 static bool buffer_is_sane(const struct layout *layout, const struct entry *entry)
 {
-	uint64_t addr;
-
 	if (!holds(entry, 0, ADDR_BYTES))
 		return true;
-	addr = ft_le64(entry->bytes);
-	if (addr < FIRST_PAGE || addr >= ADDRESS_LIMIT)
+	if (!is_address(ft_le64(entry->bytes)))
 		return false;
 	return !holds(entry, layout->rkeys_at, 4) || ft_le32(entry->bytes + layout->rkeys_at) != 0;
 }
@@ -221,8 +223,15 @@ struct ft_nccl_fits ft_nccl_cts_fits(const struct ft_nccl_write *write)
 	return fits;
 }
 
+bool ft_nccl_begins_with_address(const struct ft_nccl_write *write)
+{
+	return write->captured >= ADDR_BYTES && is_address(ft_le64(write->bytes));
+}
+
 bool ft_nccl_cts_may_be(const struct ft_nccl_write *write)
 {
+	if (write->captured >= ADDR_BYTES && !ft_nccl_begins_with_address(write))
+		return false;
 	for (unsigned family = FT_NCCL_FAMILIES; family-- > 0;) {
 		if (is_possible(&layouts[family], write))
 			return true;

@@ -251,7 +251,7 @@ class Forged(WithForged):
             forged = retouched(like, psn=psn_of(like), reth=(field(like, BTH + 12, 8), 64), payload=other)
             for name, behind in (("behind", at + 1), ("before", at)):
                 self.named(name, folder / "captures" / "nccl-emul-2rank.pcap", header,
-                           records[:behind] + [forged] + records[behind:], at + 2, ("nccl",))
+                           records[:behind] + [forged] + records[behind:], at + 2)
 
     def test_the_first_clear_to_send_again(self):
         """Behind its set-up, before there is a second one."""

@@ -240,6 +240,30 @@ static void what_cannot_be_read_leaves_the_entry_alone(void **state)
 	assert_int_equal(entry.tag, 77);
 }
 
+/* Of an entry of no release as well: the first eight bytes. */
+static void an_address_is_in_front(void **state)
+{
+	static const struct {
+		const char *bytes;
+		uint32_t captured;
+		bool begins;
+	} rows[] = {
+		{ "0010ca3dea7f0000 00400000", 12, true },
+		{ "0010ca3dea7f0000 00400000", 7, false },
+		{ "ff0f000000000000 00400000", 12, false }, /* the first page */
+		{ "0010000000000000 00400000", 12, true },
+		{ "ffffffffffffff01 00400000", 12, true }, /* 57 bits */
+		{ "0000000000000002 00400000", 12, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		const struct ft_nccl_write write = write_of(rows[i].bytes, rows[i].captured);
+
+		assert_int_equal(ft_nccl_begins_with_address(&write), rows[i].begins);
+	}
+}
+
 /* A FIFO at 0x7f10a0002000; its writes as RETH says: address, key, length. */
 static void a_message_is_announced_in_its_slot(void **state)
 {
@@ -280,6 +304,7 @@ int main(void)
 		cmocka_unit_test(families_are_told_by_their_fields),
 		cmocka_unit_test(entries_are_read),
 		cmocka_unit_test(what_cannot_be_read_leaves_the_entry_alone),
+		cmocka_unit_test(an_address_is_in_front),
 		cmocka_unit_test(a_message_is_announced_in_its_slot),
 		cmocka_unit_test(families_have_letters),
 	};
