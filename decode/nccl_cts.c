@@ -27,6 +27,9 @@ enum { ADDR_BYTES = 8, SIZE_AT = 8 };
 #define FIRST_PAGE    4096
 #define ADDRESS_LIMIT (UINT64_C(1) << 57)
 
+/* Where they have their memory, as far as was seen: what others write is seldom such an address. */
+#define USUAL_LIMIT (UINT64_C(1) << 48)
+
 static const struct layout layouts[FT_NCCL_FAMILIES] = {
 	/* FIFO: entry, slot, entries, slots, slots first, rkeys, number; offsets; gaps */
 	[FT_NCCL_A] = { { 24, 24, 1, 128, 128, 1, 12, 4 }, 4, 16, 20, 0, { 0, 0 }, { 0, 0 } },
@@ -225,12 +228,13 @@ struct ft_nccl_fits ft_nccl_cts_fits(const struct ft_nccl_write *write)
 
 bool ft_nccl_begins_with_address(const struct ft_nccl_write *write)
 {
-	return write->captured >= ADDR_BYTES && is_address(ft_le64(write->bytes));
+	return write->captured >= ADDR_BYTES && is_address(ft_le64(write->bytes)) &&
+	       ft_le64(write->bytes) < USUAL_LIMIT;
 }
 
 bool ft_nccl_cts_may_be(const struct ft_nccl_write *write)
 {
-	if (write->captured >= ADDR_BYTES && !ft_nccl_begins_with_address(write))
+	if (write->captured >= ADDR_BYTES && !is_address(ft_le64(write->bytes)))
 		return false;
 	for (unsigned family = FT_NCCL_FAMILIES; family-- > 0;) {
 		if (is_possible(&layouts[family], write))

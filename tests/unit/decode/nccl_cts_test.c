@@ -252,8 +252,8 @@ static void an_address_is_in_front(void **state)
 		{ "0010ca3dea7f0000 00400000", 7, false },
 		{ "ff0f000000000000 00400000", 12, false }, /* the first page */
 		{ "0010000000000000 00400000", 12, true },
-		{ "ffffffffffffff01 00400000", 12, true }, /* 57 bits */
-		{ "0000000000000002 00400000", 12, false },
+		{ "ffffffffffff0000 00400000", 12, true }, /* 48 bits */
+		{ "0000000000000100 00400000", 12, false },
 	};
 
 	(void)state;

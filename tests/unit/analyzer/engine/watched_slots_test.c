@@ -62,7 +62,7 @@ static void what_else_is_written_lies_in_no_slots(void **state)
 	assert_false(sees((struct row){ 0, 256, 0 }, (struct row){ 1, 256, 256 }));
 	assert_false(sees((struct row){ 0, 64, 0 }, (struct row){ 1, 64, 4096 })); /* pages */
 	assert_false(sees((struct row){ 0, 64, 512 }, (struct row){ 1, 64, 0 }));
-	assert_false(sees((struct row){ 0, 64, 0 }, (struct row){ 2, 64, 512 }));
+	assert_false(sees((struct row){ 0, 64, 0 }, (struct row){ 3, 64, 512 }));
 	assert_false(sees((struct row){ 3, 64, 0 }, (struct row){ 3, 64, 512 })); /* sent again */
 	assert_false(sees((struct row){ 0, 64, 0 }, (struct row){ 9, 64, 9 * 512 }));
 	assert_false(sees((struct row){ 0, 64, 0 }, (struct row){ 1, 64, INT64_MIN }));
