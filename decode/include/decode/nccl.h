@@ -76,8 +76,8 @@ struct ft_nccl_fits ft_nccl_cts_fits(const struct ft_nccl_write *write);
 bool ft_nccl_cts_may_be(const struct ft_nccl_write *write);
 
 /*
- * What every layout has in front, those of no release, too: the address of a buffer, of 48 bits as they are in practice. False where it
- * was not captured.
+ * What every layout has in front, those of no release, too: the address of a buffer, of 48 bits as they are in practice.
+ * False where it was not captured.
  */
 bool ft_nccl_begins_with_address(const struct ft_nccl_write *write);
 
