@@ -94,8 +94,8 @@ static void go_on_with(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	if (answer->kind == FT_NCCL_ANSWER_DATA && is_long_asked(moment->followed, answer->k))
 		transfer->adrift = true;
 	take_in(moment, transfer, answer);
-	if (answer->kind == FT_NCCL_ANSWER_DATA && !transfer->has_cts && transfer->message.has_k &&
-	    !transfer->undecided)
+	if (answer->kind == FT_NCCL_ANSWER_DATA && !transfer->has_cts &&
+	    (transfer->message.has_k || transfer->undecided))
 		ft_nccl_fault_early(moment, transfer);
 	ft_nccl_data_count(moment, transfer);
 	if (moment->lane->orphan_row_count != 0 && !ft_nccl_is_doubted(transfer))

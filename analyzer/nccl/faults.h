@@ -29,6 +29,13 @@ void ft_nccl_fault_before(struct ft_nccl_followed *followed, const struct ft_ncc
 /* A data write before its clear-to-send was seen: to be judged when that comes, or a later one, or nothing more. */
 void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer);
 
+/*
+ * One way of taking turns is left, by which early data of the queue pair went elsewhere than its message asked for: it is told, and
+ * its messages are not counted any more.
+ */
+void ft_nccl_fault_in_way(struct ft_nccl_connections *connections,
+			  struct ft_nccl_followed *followed, uint8_t lane);
+
 /* A data write in sequence, or out of it, that fits nothing that was asked for: likewise. */
 void ft_nccl_fault_odd(struct ft_nccl_moment *moment);
 

@@ -27,6 +27,12 @@ static bool may_be_older(const struct ft_nccl_moment *moment)
 	return !moment->followed->numbered && !moment->lane->placed;
 }
 
+/* One that came before waits yet. */
+static bool has_kept(const struct ft_nccl_lane *lane)
+{
+	return lane->has_early || lane->early_open;
+}
+
 static void keep_early(const struct ft_nccl_moment *moment, uint64_t k)
 {
 	struct ft_nccl_lane *lane = moment->lane;
@@ -40,12 +46,6 @@ static void keep_early(const struct ft_nccl_moment *moment, uint64_t k)
 	ft_nccl_hold(moment->connections, moment->seen->frame);
 }
 
-/* All was in sequence before it and since. */
-static bool was_calm(const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane)
-{
-	return lane->calm && followed->trouble <= lane->early_step;
-}
-
 void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
@@ -53,16 +53,19 @@ void ft_nccl_fault_early(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 
 	if (followed->has_newest && followed->newest + 1 < k)
 		k = followed->newest + 1;
-	if (moment->lane->has_early || may_be_older(moment) || !ft_nccl_saw_all_before(followed, k))
+	if (has_kept(moment->lane) || may_be_older(moment) || !ft_nccl_saw_all_before(followed, k))
 		return;
-	keep_early(moment, transfer->message.k);
+	if (ft_nccl_turns_are_open(followed) && !ft_nccl_turns_agree(followed, moment->lane_index))
+		ft_nccl_fault_open(moment);
+	else
+		keep_early(moment, transfer->message.k);
 }
 
 void ft_nccl_fault_odd(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 
-	if (moment->lane->has_early || may_be_older(moment) || !followed->has_newest ||
+	if (has_kept(moment->lane) || may_be_older(moment) || !followed->has_newest ||
 	    followed->by_grid || !ft_nccl_saw_all_before(followed, followed->newest + 1))
 		return;
 	keep_early(moment, followed->newest + 1);
@@ -117,6 +120,7 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 		struct ft_nccl_lane *lane = &followed->lanes[i];
 		uint8_t request;
 
+		ft_nccl_fault_open_resolve(moment, i, transfer);
 		if (!lane->has_early || lane->early_k != transfer->message.k)
 			continue;
 		lane->has_early = false;
@@ -124,7 +128,7 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 			continue;
 		was_its_own = false;
 		if (lane->early.frame != told && moment->turn == FT_NCCL_NEXT &&
-		    was_calm(followed, lane))
+		    ft_nccl_was_calm(followed, lane))
 			tell_unasked(moment->connections, followed, lane, 0.95);
 		forget(followed, transfer, lane);
 	}
@@ -161,7 +165,7 @@ void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
 		struct ft_nccl_lane *lane = &followed->lanes[i];
 
 		if (!lane->has_early || lane->told || lane->early.frame == told ||
-		    !was_calm(followed, lane))
+		    !ft_nccl_was_calm(followed, lane))
 			continue;
 		tell_unasked(connections, followed, lane, 0.7);
 		lane->told = true;

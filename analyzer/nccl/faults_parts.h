@@ -60,6 +60,20 @@ static inline bool ft_nccl_may_be_anothers(const struct ft_nccl_followed *follow
 /* faults_early.c: the clear-to-sends before message k were all seen, as far as they are remembered and the capture reaches. */
 bool ft_nccl_saw_all_before(const struct ft_nccl_followed *followed, uint64_t k);
 
+/* Of early data: all was in sequence before it and since. */
+static inline bool ft_nccl_was_calm(const struct ft_nccl_followed *followed,
+				    const struct ft_nccl_lane *lane)
+{
+	return lane->calm && followed->trouble <= lane->early_step;
+}
+
+/* faults_open.c: data before its clear-to-send, where it is not known which message's it is; one of each queue pair at a time. */
+void ft_nccl_fault_open(struct ft_nccl_moment *moment);
+
+/* faults_open.c: the clear-to-send of a message came, that it may be of. */
+void ft_nccl_fault_open_resolve(struct ft_nccl_moment *moment, uint8_t lane,
+				const struct ft_nccl_transfer *transfer);
+
 /* faults_nowhere.c: the clear-to-send of a message came. The frame of the write that waited for it and is told; 0: none is. */
 uint64_t ft_nccl_fault_nowhere_resolve(struct ft_nccl_moment *moment,
 				       const struct ft_nccl_transfer *transfer);

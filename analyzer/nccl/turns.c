@@ -2,6 +2,7 @@
 
 #include "adrift.h"
 #include "answer.h"
+#include "faults.h"
 #include "immediates.h"
 #include "split.h"
 
@@ -103,8 +104,10 @@ static void settle(struct ft_nccl_connections *connections, struct ft_nccl_follo
 	} else if (model->qps_per_device > 1) {
 		model->split = FT_NCCL_YES;
 	}
-	for (uint8_t i = 0; i < followed->lane_count; i++)
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		ft_nccl_fault_in_way(connections, followed, i);
 		realign(followed, i, sets);
+	}
 	for (uint32_t i = 0; i < ring->slots; i++) {
 		struct ft_nccl_transfer *transfer = &ring->transfers[i];
 
@@ -271,6 +274,28 @@ struct ft_nccl_turn_fit ft_nccl_turns_fit(struct ft_nccl_moment *moment, bool an
 	}
 	fit.undecided = fit.undecided && ft_nccl_turns_are_open(followed);
 	return fit;
+}
+
+uint64_t ft_nccl_turns_elsewhere(const struct ft_nccl_followed *followed, uint8_t lane,
+				 const struct ft_nccl_transfer *asked)
+{
+	const struct ft_nccl_lane *at = &followed->lanes[lane];
+	uint64_t elsewhere = 0;
+	uint8_t request;
+
+	for (unsigned sets = 0; followed->ways >> sets != 0; sets++) {
+		uint64_t k = k_of(followed, sets, lane, at->early_turn);
+		const struct ft_nccl_transfer *transfer = asked;
+
+		if (asked == NULL)
+			transfer = ft_nccl_ring_find(&followed->ring, k);
+		if ((followed->ways >> sets & 1) == 0 || transfer == NULL ||
+		    transfer->message.k != k || (asked == NULL && !transfer->has_cts))
+			continue;
+		if (!ft_nccl_answers(followed, transfer, &at->early, &request))
+			elsewhere |= UINT64_C(1) << sets;
+	}
+	return elsewhere;
 }
 
 static bool is_share_of_all(const struct ft_nccl_moment *moment, uint64_t bytes, uint32_t length)

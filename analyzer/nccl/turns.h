@@ -42,6 +42,13 @@ struct ft_nccl_turn_fit {
 };
 struct ft_nccl_turn_fit ft_nccl_turns_fit(struct ft_nccl_moment *moment, bool any_write);
 
+/*
+ * Ways left by which the early write that is open is of a message that asked for data elsewhere: of any one that asked so far, or,
+ * unless that is NULL, of `asked`.
+ */
+uint64_t ft_nccl_turns_elsewhere(const struct ft_nccl_followed *followed, uint8_t lane,
+				 const struct ft_nccl_transfer *asked);
+
 /* What a queue pair carried of a message of one request, against the length that its immediate says. */
 void ft_nccl_turns_weigh(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer);
 
