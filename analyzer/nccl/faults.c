@@ -310,9 +310,11 @@ void ft_nccl_fault_write(struct ft_nccl_moment *moment)
 	if (!ft_nccl_is_calm(moment->followed) || may_be_end_ahead(moment) ||
 	    ft_nccl_order_is_anothers(moment))
 		return;
-	if (before != NULL)
-		tell_replay(moment, before);
-	else if (asked != NULL && asked->has_cts)
+	if (before != NULL) {
+		if (!ft_nccl_may_be_rest(moment->followed, before, moment->lane_index,
+					 moment->seen))
+			tell_replay(moment, before);
+	} else if (asked != NULL && asked->has_cts)
 		ft_nccl_tell_outside(moment, asked);
 }
 

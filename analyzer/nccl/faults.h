@@ -85,6 +85,15 @@ void ft_nccl_fault_forget(const struct ft_nccl_moment *moment);
  */
 bool ft_nccl_fault_end(struct ft_nccl_moment *moment);
 
+/* The end of a message of several requests on the queue pair: each has a write there, an empty one if there is nothing for it. */
+void ft_nccl_fault_few(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer);
+
+/*
+ * Sizes of message k, while one is under way: false if it is this one, or that is not sure. Otherwise the write is none of the
+ * connection's, and it is in doubt whether what came of the one under way is.
+ */
+bool ft_nccl_fault_sizes(struct ft_nccl_moment *moment, uint64_t k);
+
 /* The immediates of a message of one request that is complete. */
 void ft_nccl_fault_immediate(struct ft_nccl_moment *moment,
 			     const struct ft_nccl_transfer *transfer);

@@ -78,7 +78,9 @@ static void tell_unasked(struct ft_nccl_connections *connections,
 	struct ft_nccl_found found =
 		ft_nccl_found_in(followed, &lane->early, FT_NCCL_WRITE_UNASKED, certainty);
 
-	if (!ft_nccl_is_alone(followed))
+	if (!ft_nccl_is_alone(followed) ||
+	    ft_nccl_may_be_rest_before(followed, (uint8_t)(lane - followed->lanes), lane->early_k,
+				       &lane->early))
 		return;
 	found.has_k = true;
 	found.k = lane->early_k;

@@ -80,6 +80,20 @@ void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl
 	}
 }
 
+/* The end before this one was none: this is the message's own. */
+static bool is_true_end(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	const struct ft_nccl_transfer *before = ft_nccl_ring_find(ring, moment->lane->at);
+	const struct ft_nccl_share *share;
+
+	if (before == NULL)
+		return false;
+	share = ft_nccl_ring_shares(ring, before) + moment->lane_index;
+	return share->ended && share->immdt != moment->seen->immdt &&
+	       ft_nccl_ended_early(before, share);
+}
+
 bool ft_nccl_fault_end(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
@@ -91,6 +105,8 @@ bool ft_nccl_fault_end(struct ft_nccl_moment *moment)
 	    lane->ended_to != moment->seen->psn || followed->failing ||
 	    (!ft_nccl_is_bare_end(moment->seen) && !knows_lengths(followed)))
 		return false;
+	if (is_true_end(moment))
+		return true;
 	snprintf(found.text, sizeof found.text,
 		 "an empty write with the immediate 0x%08" PRIx32
 		 " ends a message of which nothing was written",

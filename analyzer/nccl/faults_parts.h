@@ -60,6 +60,22 @@ static inline bool ft_nccl_may_be_anothers(const struct ft_nccl_followed *follow
 /* faults_early.c: the clear-to-sends before message k were all seen, as far as they are remembered and the capture reaches. */
 bool ft_nccl_saw_all_before(const struct ft_nccl_followed *followed, uint64_t k);
 
+/*
+ * faults_ends.c: a write may be what the message should have had on the queue pair before its end came: more than there was for one
+ * of its requests, or the first for it. Then that end, or what went there, was forged, and not this.
+ */
+bool ft_nccl_may_be_rest(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer, uint8_t lane,
+			 const struct ft_nccl_seen *seen);
+
+/* faults_ends.c: likewise of the message before k on the queue pair. */
+bool ft_nccl_may_be_rest_before(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k,
+				const struct ft_nccl_seen *seen);
+
+/* faults_ends.c: what ended the message on the queue pair does not fit what there was of it. */
+bool ft_nccl_ended_early(const struct ft_nccl_transfer *transfer,
+			 const struct ft_nccl_share *share);
+
 /* Of early data: all was in sequence before it and since. */
 static inline bool ft_nccl_was_calm(const struct ft_nccl_followed *followed,
 				    const struct ft_nccl_lane *lane)

@@ -29,7 +29,7 @@
  *     faults.c       what is wrong                      faults_immediate.c  with immediates
  *     faults_early.c with data before clear-to-sends   faults_again.c  under PSNs that passed
  *     held.c         what may be no data of it          anchor.c     where data begins in a log
- *     faults_open.c  likewise, of a message not known yet
+ *     faults_open.c  likewise, of a message not known yet   faults_ends.c  with ends that come too early
  *     misnamed.c     numbers in a set-up that packets contradict
  *     misplaced.c    what has no place in the sequence
  *     leap.c         what was ahead of what belongs in its place

@@ -228,6 +228,8 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 	    ft_nccl_split_is_known(moment->followed) &&
 	    ft_nccl_is_complete(moment->followed, transfer))
 		ft_nccl_fault_immediate(moment, transfer);
+	if (message->request_count > 1)
+		ft_nccl_fault_few(moment, transfer);
 	ft_nccl_immediate_learn(moment, transfer);
 	ft_nccl_turns_weigh(moment, transfer);
 	ft_nccl_failover_end_at(moment, transfer);

@@ -1,0 +1,107 @@
+#include "faults_parts.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "asked.h"
+#include "order.h"
+#include "split.h"
+#include "turns.h"
+
+/* Ends of messages that come before all of their data has. */
+
+static bool has_all_requests(const struct ft_nccl_share *share, uint8_t count)
+{
+	return share->requests == (1u << count) - 1;
+}
+
+bool ft_nccl_may_be_rest(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer, uint8_t lane,
+			 const struct ft_nccl_seen *seen)
+{
+	const struct ft_nccl_ring *ring = &followed->ring;
+	const struct ft_nccl_share *share = ft_nccl_ring_shares(ring, transfer) + lane;
+	uint64_t written;
+	uint8_t request;
+
+	if (!transfer->has_cts || !share->ended ||
+	    !ft_nccl_answers(followed, transfer, seen, &request))
+		return false;
+	written = transfer->message.request_count == 1
+			  ? share->bytes
+			  : ft_nccl_ring_requests(ring, transfer)[request].written;
+	return (share->requests >> request & 1) == 0 || seen->length > written;
+}
+
+bool ft_nccl_may_be_rest_before(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k,
+				const struct ft_nccl_seen *seen)
+{
+	const uint32_t step = ft_nccl_split_step(followed);
+	const struct ft_nccl_transfer *before =
+		step != 0 && k >= step ? ft_nccl_ring_find(&followed->ring, k - step) : NULL;
+
+	return before != NULL && ft_nccl_may_be_rest(followed, before, lane, seen);
+}
+
+bool ft_nccl_ended_early(const struct ft_nccl_transfer *transfer, const struct ft_nccl_share *share)
+{
+	const uint8_t count = transfer->message.request_count;
+
+	if (count > 1)
+		return !has_all_requests(share, count) ||
+		       (share->immdt == 0 && !transfer->sized && transfer->written != 0);
+	return transfer->bare &&
+	       ft_nccl_immediate_orders(share->immdt, (uint32_t)transfer->written) == 0;
+}
+
+/* All that is known of the queue pair was seen, in its order. */
+static bool is_exact(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+
+	return moment->turn == FT_NCCL_NEXT && ft_nccl_is_calm(followed) &&
+	       followed->model.is_set_up && !followed->unsure && !followed->partial &&
+	       followed->numbered && !followed->failing && moment->lane->exact &&
+	       !ft_nccl_turns_are_open(followed);
+}
+
+void ft_nccl_fault_few(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_share *share =
+		ft_nccl_ring_shares(&followed->ring, transfer) + moment->lane_index;
+	const uint8_t count = transfer->message.request_count;
+	struct ft_nccl_found found =
+		ft_nccl_found_in(followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
+
+	if (count < 2 || !is_exact(moment) || !transfer->has_cts || !transfer->message.has_k ||
+	    ft_nccl_is_doubted(transfer) || !share->begun || has_all_requests(share, count))
+		return;
+	ft_nccl_found_set_k(&found, transfer->message.k);
+	snprintf(found.text, sizeof found.text,
+		 "ends the message with %d of its %u requests written to on the queue pair",
+		 __builtin_popcount(share->requests), count);
+	ft_nccl_tell_of_data(moment->connections, &found);
+	transfer->doubtful = true;
+}
+
+bool ft_nccl_fault_sizes(struct ft_nccl_moment *moment, uint64_t k)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_lane *lane = moment->lane;
+	struct ft_nccl_found found =
+		ft_nccl_found_in(followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
+
+	if (!lane->open || k == lane->at || !is_exact(moment))
+		return false;
+	ft_nccl_found_set_k(&found, lane->at);
+	snprintf(found.text, sizeof found.text,
+		 "ends message %" PRIu64 " with a write to the place of message %" PRIu64
+		 " in the array of sizes",
+		 lane->at, k);
+	ft_nccl_tell_of_data(moment->connections, &found);
+	ft_nccl_order_distrust(followed, moment->lane_index, lane->begun_frame);
+	lane->open = lane->writing = false;
+	lane->next = lane->at;
+	return true;
+}
