@@ -89,6 +89,12 @@ bool ft_nccl_fault_end(struct ft_nccl_moment *moment);
 void ft_nccl_fault_few(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer);
 
 /*
+ * A message begins with this write, of which `begins` is the number: false unless it is sure that the one before lacks its end. Then
+ * the write is none of the connection's.
+ */
+bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins);
+
+/*
  * Sizes of message k, while one is under way: false if it is this one, or that is not sure. Otherwise the write is none of the
  * connection's, and it is in doubt whether what came of the one under way is.
  */

@@ -117,12 +117,15 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 	struct ft_nccl_followed *followed = moment->followed;
 	bool was_its_own = true;
 	uint64_t told = ft_nccl_fault_nowhere_resolve(moment, transfer);
+	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
 
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		struct ft_nccl_lane *lane = &followed->lanes[i];
 		uint8_t request;
 
-		ft_nccl_fault_open_resolve(moment, i, transfer);
+		ft_nccl_fault_open_resolve(moment, i, transfer, told);
+		transfer->doubtful =
+			transfer->doubtful || (told != 0 && shares[i].first.frame == told);
 		if (!lane->has_early || lane->early_k != transfer->message.k)
 			continue;
 		lane->has_early = false;

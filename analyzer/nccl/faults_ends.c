@@ -15,22 +15,30 @@ static bool has_all_requests(const struct ft_nccl_share *share, uint8_t count)
 	return share->requests == (1u << count) - 1;
 }
 
-bool ft_nccl_may_be_rest(const struct ft_nccl_followed *followed,
-			 const struct ft_nccl_transfer *transfer, uint8_t lane,
-			 const struct ft_nccl_seen *seen)
+/* It is more than there was for one of the requests on the queue pair, or the first for it. */
+static bool exceeds(const struct ft_nccl_followed *followed,
+		    const struct ft_nccl_transfer *transfer, uint8_t lane,
+		    const struct ft_nccl_seen *seen)
 {
 	const struct ft_nccl_ring *ring = &followed->ring;
 	const struct ft_nccl_share *share = ft_nccl_ring_shares(ring, transfer) + lane;
 	uint64_t written;
 	uint8_t request;
 
-	if (!transfer->has_cts || !share->ended ||
-	    !ft_nccl_answers(followed, transfer, seen, &request))
+	if (!ft_nccl_answers(followed, transfer, seen, &request))
 		return false;
 	written = transfer->message.request_count == 1
 			  ? share->bytes
 			  : ft_nccl_ring_requests(ring, transfer)[request].written;
 	return (share->requests >> request & 1) == 0 || seen->length > written;
+}
+
+bool ft_nccl_may_be_rest(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer, uint8_t lane,
+			 const struct ft_nccl_seen *seen)
+{
+	return transfer->has_cts && ft_nccl_ring_shares(&followed->ring, transfer)[lane].ended &&
+	       exceeds(followed, transfer, lane, seen);
 }
 
 bool ft_nccl_may_be_rest_before(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k,
@@ -103,5 +111,25 @@ bool ft_nccl_fault_sizes(struct ft_nccl_moment *moment, uint64_t k)
 	ft_nccl_order_distrust(followed, moment->lane_index, lane->begun_frame);
 	lane->open = lane->writing = false;
 	lane->next = lane->at;
+	return true;
+}
+
+bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_lane *lane = moment->lane;
+	const struct ft_nccl_transfer *open = ft_nccl_ring_find(&followed->ring, lane->at);
+	struct ft_nccl_found found =
+		ft_nccl_found_in(followed, moment->seen, FT_NCCL_WRITE_UNASKED, 0.9);
+
+	if (!lane->open || begins <= lane->at || open == NULL || !open->has_cts ||
+	    ft_nccl_is_doubted(open) || !is_exact(moment) ||
+	    exceeds(followed, open, moment->lane_index, moment->seen))
+		return false;
+	snprintf(found.text, sizeof found.text,
+		 "writes %" PRIu32 " bytes to 0x%" PRIx64 ", with all of message %" PRIu64
+		 " written but no end of it yet",
+		 moment->seen->length, moment->seen->va, lane->at);
+	ft_nccl_tell_of_data(moment->connections, &found);
 	return true;
 }

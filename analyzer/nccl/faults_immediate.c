@@ -65,6 +65,17 @@ static bool is_counted(const struct ft_nccl_followed *followed, const struct ft_
 	return counted;
 }
 
+/* Queue pairs end the message differently: one of these ends was forged, and which is not known by what there was of it. */
+static bool disagree(const struct ft_nccl_followed *followed,
+		     const struct ft_nccl_transfer *transfer, const struct ft_nccl_share *shares)
+{
+	for (uint8_t i = 0; i < followed->lane_count; i++) {
+		if (shares[i].used && shares[i].immdt != transfer->immdt)
+			return true;
+	}
+	return false;
+}
+
 void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
@@ -72,7 +83,7 @@ void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl
 
 	if (!knows_lengths(followed) || !ft_nccl_is_calm(followed) || moment->turn == FT_NCCL_AHEAD)
 		return;
-	if (!is_counted(followed, shares))
+	if (!is_counted(followed, shares) || disagree(followed, transfer, shares))
 		return;
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		if (shares[i].used)

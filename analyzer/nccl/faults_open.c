@@ -36,7 +36,8 @@ static void tell(struct ft_nccl_connections *connections, const struct ft_nccl_f
 	lane->counted = false;
 	lane->exact = false;
 	lane->slack = FT_NCCL_SLACK_MOST;
-	if (!ft_nccl_was_calm(followed, lane) || followed->overtaken)
+	if (!ft_nccl_was_calm(followed, lane) || followed->overtaken ||
+	    ft_nccl_is_nowhere(followed, lane->early.frame))
 		return;
 	snprintf(found.text, sizeof found.text,
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64
@@ -63,7 +64,7 @@ void ft_nccl_fault_in_way(struct ft_nccl_connections *connections,
 }
 
 void ft_nccl_fault_open_resolve(struct ft_nccl_moment *moment, uint8_t lane,
-				const struct ft_nccl_transfer *transfer)
+				const struct ft_nccl_transfer *transfer, uint64_t told)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_lane *at = &followed->lanes[lane];
@@ -72,7 +73,7 @@ void ft_nccl_fault_open_resolve(struct ft_nccl_moment *moment, uint8_t lane,
 		return;
 	at->early_open = moment->turn == FT_NCCL_NEXT && !followed->partial;
 	at->early_wrong |= ft_nccl_turns_elsewhere(followed, lane, transfer);
-	if (!is_wrong(followed, at))
+	if (!is_wrong(followed, at) && at->early.frame != told)
 		return;
 	tell(moment->connections, followed, at);
 	at->early_open = false;

@@ -86,9 +86,9 @@ static inline bool ft_nccl_was_calm(const struct ft_nccl_followed *followed,
 /* faults_open.c: data before its clear-to-send, where it is not known which message's it is; one of each queue pair at a time. */
 void ft_nccl_fault_open(struct ft_nccl_moment *moment);
 
-/* faults_open.c: the clear-to-send of a message came, that it may be of. */
+/* faults_open.c: the clear-to-send of a message came, that it may be of; the write of frame `told` was told by then. */
 void ft_nccl_fault_open_resolve(struct ft_nccl_moment *moment, uint8_t lane,
-				const struct ft_nccl_transfer *transfer);
+				const struct ft_nccl_transfer *transfer, uint64_t told);
 
 /* faults_nowhere.c: the clear-to-send of a message came. The frame of the write that waited for it and is told; 0: none is. */
 uint64_t ft_nccl_fault_nowhere_resolve(struct ft_nccl_moment *moment,

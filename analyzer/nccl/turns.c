@@ -325,7 +325,9 @@ void ft_nccl_turns_weigh(struct ft_nccl_moment *moment, const struct ft_nccl_tra
 	bool by_all = false, by_set = false;
 
 	if (!ft_nccl_turns_are_open(followed) || followed->failing ||
-	    transfer->message.request_count != 1 || !ft_nccl_share_is_whole(share))
+	    transfer->message.request_count != 1 || ft_nccl_is_doubted(transfer) ||
+	    (moment->lane->early_open && moment->lane->early_wrong != 0) ||
+	    !ft_nccl_share_is_whole(share))
 		return;
 	for (unsigned order = FT_NCCL_LITTLE; order <= FT_NCCL_BIG; order++) {
 		uint32_t length = ft_nccl_immediate(share->immdt, (enum ft_nccl_order)order);
