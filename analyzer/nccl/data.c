@@ -188,7 +188,7 @@ static bool is_held_off(struct ft_nccl_moment *moment, const struct ft_nccl_answ
 	}
 	if (answer->kind == FT_NCCL_ANSWER_END && !ends_orphans && ft_nccl_fault_end(moment))
 		return true;
-	if (answer->begins && ft_nccl_fault_unended(moment, answer->k))
+	if (answer->begins && moment->lane->open && ft_nccl_fault_unended(moment, answer->k))
 		return true;
 	if (answer->kind == FT_NCCL_ANSWER_SIZES && ft_nccl_fault_sizes(moment, answer->k))
 		return true;

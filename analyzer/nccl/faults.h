@@ -89,8 +89,8 @@ bool ft_nccl_fault_end(struct ft_nccl_moment *moment);
 void ft_nccl_fault_few(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer);
 
 /*
- * A message begins with this write, of which `begins` is the number: false unless it is sure that the one before lacks its end. Then
- * the write is none of the connection's.
+ * Message `begins` begins with this write while another one is under way on the queue pair: false unless it is sure that this lacks
+ * its end. Then the write is none of the connection's.
  */
 bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins);
 

@@ -122,9 +122,8 @@ bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins)
 	struct ft_nccl_found found =
 		ft_nccl_found_in(followed, moment->seen, FT_NCCL_WRITE_UNASKED, 0.9);
 
-	if (!lane->open || begins <= lane->at || open == NULL || !open->has_cts ||
-	    ft_nccl_is_doubted(open) || !is_exact(moment) ||
-	    exceeds(followed, open, moment->lane_index, moment->seen))
+	if (begins <= lane->at || open == NULL || !open->has_cts || ft_nccl_is_doubted(open) ||
+	    !is_exact(moment) || exceeds(followed, open, moment->lane_index, moment->seen))
 		return false;
 	snprintf(found.text, sizeof found.text,
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 ", with all of message %" PRIu64

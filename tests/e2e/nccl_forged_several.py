@@ -1,0 +1,80 @@
+"""Frames forged into connections of several queue pairs, and of several requests for each clear-to-send: no other frame is blamed."""
+
+import collections
+
+from harness import main
+from nccl import BTH, opcode
+from nccl_forged import PSN, Place, WithForged, field, psn_of, with_psn
+from pcapfile import read_pcap
+from roce import number
+
+ACK = 0x11
+
+
+class Lane(Place):
+    """A moment on one queue pair: behind record `at`."""
+
+    def __init__(self, records, truth, lane, at):
+        message = next(m for m in truth["messages"] if any(write["qp_index"] == lane for write in m["wire"]))
+        wire = [write for write in message["wire"] if write["qp_index"] == lane]
+        super().__init__(records, truth, dict(message, wire=wire), at)
+        self.lane = lane
+        device = self.connection.get("sender_qp_device", [0] * 128)[lane]
+        sender, qpn = number(self.connection["sender_addresses"][device]), self.connection["sender_qpns"][lane]
+        self.acks = [i for i, r in enumerate(records)
+                     if opcode(r) == ACK and r[16 + 30:16 + 34] == sender and field(r, BTH + 5, 3) == qpn]
+
+    def packets(self, message):
+        """What the queue pair carries of it, as record numbers."""
+        return [i for write in message["wire"] if write["qp_index"] == self.lane
+                for i in self.data if write["first_frame"] <= i + 1 <= write["last_frame"]]
+
+    def with_frames(self, frames):
+        """With the next PSNs; those of what follows, and its acknowledgments, are as many later. The numbers of the forged ones."""
+        psn = self.next_psn(self.data, self.at)
+        now = self.records[self.at][:8]
+        forged = [now + with_psn(frame, psn + i)[8:] for i, frame in enumerate(frames)]
+        later = {i for i in self.data + self.acks if i > self.at and (psn_of(self.records[i]) - psn) % PSN < PSN // 2}
+        rest = [with_psn(r, psn_of(r) + len(frames)) if i in later else r
+                for i, r in enumerate(self.records[self.at + 1:], self.at + 1)]
+        numbers = set(range(self.at + 2, self.at + 2 + len(forged)))
+        return self.records[:self.at + 1] + forged + rest, numbers
+
+
+class ForgedOfSeveral(WithForged):
+    def lanes(self):
+        """Connections of several queue pairs, or of several requests, that lost nothing."""
+        for capture, truth in self.each():
+            count = len(truth["connections"][0]["receiver_qpns"])
+            if len(truth["connections"]) == 1 and (count > 1 or any(m["n"] > 1 for m in truth["messages"])):
+                header, records = read_pcap(capture)
+                for lane in range(count):
+                    yield capture, header, records, truth, lane
+
+    def blamed(self, header, records):
+        """By either verb."""
+        path = self.write("forged", header, records)
+        return [{frame for finding in self.findings(verb, path) for frame in finding["frames"]} for verb in ("nccl", "audit")]
+
+    def test_a_message_that_comes_again(self):
+        """Behind each of the next ones, and in their midst."""
+        named = collections.Counter()
+        for capture, header, records, truth, lane in self.lanes():
+            messages = truth["messages"]
+            for k, message in enumerate(messages[:3]):
+                for later in messages[k:k + 4]:
+                    for at in {later["frames"][1] - 1, sum(later["frames"]) // 2 - 1}:
+                        place = Lane(records, truth, lane, at)
+                        packets = place.packets(message)
+                        if not packets or packets[-1] > at or len(packets) > 60:
+                            continue
+                        made, forged = place.with_frames([records[i] for i in packets])
+                        for blamed in self.blamed(header, made):
+                            with self.subTest(capture=capture.name, queue_pair=lane, message=k, frame=at + 2):
+                                self.assertLessEqual(blamed, forged)
+                            named[bool(blamed)] += 1
+        self.assertGreater(named[True], named[False], named)
+
+
+if __name__ == "__main__":
+    main()
