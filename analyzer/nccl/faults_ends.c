@@ -27,9 +27,12 @@ static bool exceeds(const struct ft_nccl_followed *followed,
 
 	if (!ft_nccl_answers(followed, transfer, seen, &request))
 		return false;
-	written = transfer->message.request_count == 1
-			  ? share->bytes
-			  : ft_nccl_ring_requests(ring, transfer)[request].written;
+	if (transfer->message.request_count != 1)
+		written = ft_nccl_ring_requests(ring, transfer)[request].written;
+	else if (ft_nccl_split_came_whole(followed, transfer))
+		return seen->length > transfer->written;
+	else
+		written = share->bytes;
 	return (share->requests >> request & 1) == 0 || seen->length > written;
 }
 

@@ -59,10 +59,7 @@ static enum asking asking_of(const struct ft_nccl_moment *moment,
 		return k >= followed->oldest && k <= followed->newest ? MAYBE : NOBODY;
 	if (!ft_nccl_answers(followed, transfer, moment->seen, &request))
 		return NOBODY;
-	return is_over(moment, transfer) && !ft_nccl_may_be_rest(followed, transfer,
-								 moment->lane_index, moment->seen)
-		       ? OVER
-		       : MAYBE;
+	return is_over(moment, transfer) ? OVER : MAYBE;
 }
 
 static enum asking who_asked(const struct ft_nccl_moment *moment, uint64_t *k)

@@ -62,7 +62,8 @@ bool ft_nccl_saw_all_before(const struct ft_nccl_followed *followed, uint64_t k)
 
 /*
  * faults_ends.c: a write may be what the message should have had on the queue pair before its end came: more than there was for one
- * of its requests, or the first for it. Then that end, or what went there, was forged, and not this.
+ * of its requests, or the first for it; of a message that came whole, more than all of it. Then that
+ * end, or what went there, was forged, and not this.
  */
 bool ft_nccl_may_be_rest(const struct ft_nccl_followed *followed,
 			 const struct ft_nccl_transfer *transfer, uint8_t lane,
