@@ -1,5 +1,6 @@
 #include "anew.h"
 
+#include "dispute.h"
 #include "faults_parts.h"
 #include "order.h"
 #include "turns.h"
@@ -27,6 +28,8 @@ static void tell(struct ft_nccl_connections *connections, const struct ft_nccl_d
 {
 	if (doubt->is_anothers)
 		ft_nccl_tell_of_sender(connections, &doubt->found);
+	else if (doubt->is_disputed)
+		ft_nccl_dispute_confirm(connections, &doubt->found);
 	else if (doubt->is_cts)
 		ft_nccl_tell(connections, &doubt->found);
 	else if (doubt->is_whichever)
@@ -117,6 +120,18 @@ void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_n
 		tell(moment->connections, &doubt);
 	else if (moment->connections->doubt_count < FT_NCCL_DOUBTS)
 		let_wait(moment, &doubt);
+}
+
+bool ft_nccl_let_dispute_wait(const struct ft_nccl_moment *moment,
+			      const struct ft_nccl_found *found)
+{
+	struct ft_nccl_doubt doubt = doubt_of(moment, found, true);
+
+	if (moment->connections->doubt_count == FT_NCCL_DOUBTS)
+		return false;
+	doubt.is_disputed = true;
+	let_wait(moment, &doubt);
+	return true;
 }
 
 void ft_nccl_tell_whichever(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found)

@@ -17,6 +17,10 @@
 void ft_nccl_tell_in_turn(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found,
 			  bool is_cts);
 
+/* Likewise the second of two clear-to-sends that differ: then dispute.h goes on with it. False: there is no room. */
+bool ft_nccl_let_dispute_wait(const struct ft_nccl_moment *moment,
+			      const struct ft_nccl_found *found);
+
 /*
  * Likewise of data under a PSN that passed, which is wrong whichever message it is of. Its queue pairs may be another job's by now:
  * it is told if nothing else of the connection waits, nor is out of sequence until its own goes on.

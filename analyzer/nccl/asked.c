@@ -83,8 +83,8 @@ static bool fits_empty(const struct ft_nccl_followed *followed,
 	return !request->has_offered || offset <= reach_of(followed, request, seen, lanes);
 }
 
-static bool fits(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,
-		 const struct ft_nccl_seen *seen)
+bool ft_nccl_fits(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,
+		  const struct ft_nccl_seen *seen)
 {
 	uint64_t offset = seen->va - request->va;
 
@@ -104,7 +104,7 @@ bool ft_nccl_answers_from(const struct ft_nccl_followed *followed,
 	const struct ft_nccl_request *requests = ft_nccl_ring_requests(&followed->ring, transfer);
 
 	for (uint8_t i = from; i < transfer->message.request_count; i++) {
-		if (fits(followed, &requests[i], seen)) {
+		if (ft_nccl_fits(followed, &requests[i], seen)) {
 			*request = i;
 			return true;
 		}
@@ -156,7 +156,7 @@ bool ft_nccl_answers_first(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen)
 {
 	return transfer->message.request_count != 0 &&
-	       fits(followed, ft_nccl_ring_requests(&followed->ring, transfer), seen);
+	       ft_nccl_fits(followed, ft_nccl_ring_requests(&followed->ring, transfer), seen);
 }
 
 /* An empty part may lie behind the end. */

@@ -4,6 +4,10 @@
 
 /* What messages ask for, and whether a write is of it. */
 
+/* The write goes to where the request asks for it, under its key; also where nothing of the request is known. */
+bool ft_nccl_fits(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,
+		  const struct ft_nccl_seen *seen);
+
 /* Whether the write fits what a message asked for; *request says which part of it. */
 bool ft_nccl_answers(const struct ft_nccl_followed *followed,
 		     const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen,

@@ -22,7 +22,7 @@ static_assert(sizeof((struct ft_nccl_request *)NULL)->rkeys ==
 		      sizeof((struct ft_nccl_cts *)NULL)->rkeys,
 	      "copied as they are, those of no device too");
 
-static void fill_request(struct ft_nccl_request *request, const struct ft_nccl_cts *entry)
+void ft_nccl_cts_fill(struct ft_nccl_request *request, const struct ft_nccl_cts *entry)
 {
 	request->va = entry->addr;
 	request->by_data = false;
@@ -62,7 +62,7 @@ static void fill_requests(struct ft_nccl_moment *moment, struct ft_nccl_transfer
 			followed->partial = followed->partial || followed->lane_count > 1;
 			break;
 		}
-		fill_request(&requests[i], &entry);
+		ft_nccl_cts_fill(&requests[i], &entry);
 		for (uint8_t device = 0; device < entry.rkey_count; device++) {
 			if (entry.rkeys[device] != 0)
 				ft_nccl_announce_key(moment->connections, followed, device,

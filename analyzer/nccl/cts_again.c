@@ -8,6 +8,7 @@
 
 #include "anew.h"
 #include "cts_parts.h"
+#include "dispute.h"
 #include "faults_parts.h"
 #include "fifo.h"
 #include "grid.h"
@@ -39,6 +40,7 @@ bool ft_nccl_cts_dispute(struct ft_nccl_moment *moment, const struct ft_nccl_ask
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_transfer *before = ft_nccl_ring_find(&followed->ring, ask->k);
 	const struct ft_nccl_request *request;
+	struct ft_nccl_request second = { 0 };
 	struct ft_nccl_cts entry;
 
 	if (before == NULL || !before->has_cts || ft_nccl_is_doubted(before) ||
@@ -47,7 +49,8 @@ bool ft_nccl_cts_dispute(struct ft_nccl_moment *moment, const struct ft_nccl_ask
 	request = ft_nccl_ring_requests(&followed->ring, before);
 	if (!request->has_offered || asks_for_same(request, &entry))
 		return false;
-	ft_nccl_fault_disputed(moment, before);
+	ft_nccl_cts_fill(&second, &entry);
+	ft_nccl_dispute_begin(moment, before, &second);
 	return true;
 }
 

@@ -27,6 +27,9 @@ struct ft_nccl_ask {
 bool ft_nccl_cts_understand(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 			    uint8_t lane, struct ft_nccl_ask *ask);
 
+/* What an entry asks for. */
+void ft_nccl_cts_fill(struct ft_nccl_request *request, const struct ft_nccl_cts *entry);
+
 /* A write begins. False: it is none of the connection's. */
 bool ft_nccl_cts_take(struct ft_nccl_moment *moment);
 

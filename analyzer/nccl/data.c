@@ -2,6 +2,7 @@
 
 #include <decode/packet.h>
 
+#include "dispute.h"
 #include "failover.h"
 #include "family.h"
 #include "faults.h"
@@ -48,6 +49,8 @@ static void take_in(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tran
 	share->searched = share->searched || answer->searched;
 	if (answer->kind != FT_NCCL_ANSWER_RESUMED)
 		share->last = ft_nccl_begun_by(seen);
+	if (answer->kind == FT_NCCL_ANSWER_DATA && moment->followed->disputes != 0)
+		ft_nccl_dispute_answer(moment, transfer);
 	if (answer->kind == FT_NCCL_ANSWER_DATA)
 		ft_nccl_data_write(moment, transfer, answer->request);
 	else if (answer->kind == FT_NCCL_ANSWER_MORE)

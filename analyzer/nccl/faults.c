@@ -415,20 +415,3 @@ void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k)
 			 k, moment->lane->cts_k);
 	ft_nccl_tell_in_turn(moment, &found, true);
 }
-
-void ft_nccl_fault_disputed(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
-{
-	struct ft_nccl_followed *followed = moment->followed;
-	struct ft_nccl_found found =
-		ft_nccl_found_in(followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
-
-	ft_nccl_found_set_k(&found, transfer->message.k);
-	snprintf(found.text, sizeof found.text,
-		 "the clear-to-send for message %" PRIu64 " in frame %" PRIu64
-		 " asked for something else: one of the two is forged",
-		 transfer->message.k, transfer->message.cts_frame);
-	ft_nccl_tell_in_turn(moment, &found, true);
-	for (uint8_t i = 0; i < transfer->message.request_count; i++)
-		ft_nccl_ring_requests(&followed->ring, transfer)[i] = (struct ft_nccl_request){ 0 };
-	transfer->doubtful = true;
-}

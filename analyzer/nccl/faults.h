@@ -69,9 +69,6 @@ void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k);
 /* A clear-to-send for a message that has one, that is long over, or not in turn. */
 void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k);
 
-/* Two clear-to-sends for one message differ: nothing is judged by either. */
-void ft_nccl_fault_disputed(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer);
-
 /* What was found before it was known that packets pass in order is told. */
 void ft_nccl_fault_release(struct ft_nccl_connections *connections,
 			   const struct ft_nccl_followed *followed);

@@ -28,6 +28,7 @@
  *     split.c        queue pairs a message uses         turns.c      likewise, after a set-up
  *     faults.c       what is wrong                      faults_immediate.c  with immediates
  *     faults_early.c with data before clear-to-sends   faults_again.c  under PSNs that passed
+ *     dispute.c      two clear-to-sends for one message
  *     held.c         what may be no data of it          anchor.c     where data begins in a log
  *     faults_open.c  likewise, of a message not known yet   faults_ends.c  with ends that come too early
  *     misnamed.c     numbers in a set-up that packets contradict
@@ -115,6 +116,7 @@ struct ft_nccl_followed {
 	uint8_t key_devices[FT_NCCL_KEYS];
 	uint32_t key_count; /* .. as many as ever */
 	uint16_t doubts;    /* that are its: anew.h */
+	uint8_t disputes;   /* likewise: dispute.h */
 	bool has_newest;
 	uint64_t oldest; /* k of the oldest clear-to-send */
 	uint64_t newest; /* k of the newest clear-to-send */
@@ -138,7 +140,13 @@ struct ft_nccl_followed {
 	struct ft_nccl_request straight_request;
 };
 
-enum { FT_NCCL_RUNS = 256, FT_NCCL_HINTS = 1 << 14, FT_NCCL_WAITING = 64, FT_NCCL_DOUBTS = 1024 };
+enum {
+	FT_NCCL_RUNS = 256,
+	FT_NCCL_HINTS = 1 << 14,
+	FT_NCCL_WAITING = 64,
+	FT_NCCL_DOUBTS = 1024,
+	FT_NCCL_DISPUTES = 64
+};
 
 /* Where data packets went of late: see run.h. */
 struct ft_nccl_run {
@@ -157,11 +165,23 @@ struct ft_nccl_doubt {
 	bool is_alone;     /* nothing else on this lane and way waits */
 	bool is_whichever; /* it is wrong whichever message it is of */
 	bool is_known;     /* of which message the data is, whichever way queue pairs take turns */
-	bool is_anothers;  /* it was written by another queue pair than the connection's .. */
-	bool has_company;  /* .. and such came to another connection at that time */
-	bool goes_on;      /* packets behind it came, in sequence .. */
-	uint32_t next;     /* .. of which this PSN is the next */
-	uint64_t step;     /* when it came; 0: it is told though nothing comes behind it */
+	bool is_disputed; /* two clear-to-sends differ: what answers tells which is told, dispute.h */
+	bool is_anothers; /* it was written by another queue pair than the connection's .. */
+	bool has_company; /* .. and such came to another connection at that time */
+	bool goes_on;     /* packets behind it came, in sequence .. */
+	uint32_t next;    /* .. of which this PSN is the next */
+	uint64_t step;    /* when it came; 0: it is told though nothing comes behind it */
+};
+
+/* Two clear-to-sends for one message that differ: see dispute.h. */
+struct ft_nccl_dispute {
+	struct ft_nccl_found second;
+	uint64_t frame, ts_ns;           /* of the first */
+	struct ft_nccl_request asked[2]; /* by each, first */
+	bool is_sure;                    /* the connection went on: neither is another one's .. */
+	bool is_answered;                /* .. and data came, */
+	bool is_first;  /* to where the second asked for it alone, so that the first is forged; */
+	bool is_second; /* or so the other way round */
 };
 
 struct ft_nccl_cut_setups;
@@ -218,6 +238,8 @@ struct ft_nccl_connections {
 	unsigned waiting_count;
 	struct ft_nccl_doubt doubts[FT_NCCL_DOUBTS];
 	unsigned doubt_count;
+	struct ft_nccl_dispute disputes[FT_NCCL_DISPUTES];
+	unsigned dispute_count;
 	struct ft_nccl_cut_setups *cut_setups; /* NULL: none was seen */
 	struct ft_nccl_later_setups *later;    /* NULL: none was */
 	struct ft_nccl_kept kept;              /* of the last call */

@@ -1,6 +1,7 @@
 #include "settle.h"
 
 #include "anew.h"
+#include "dispute.h"
 #include "faults.h"
 
 void ft_nccl_connections_set_lossy(struct ft_nccl_connections *connections, bool is_lossy)
@@ -47,6 +48,7 @@ void ft_nccl_settle(struct ft_nccl_connections *connections, bool all)
 		if (!misses)
 			ft_nccl_fault_settle(connections, connections->all[i]);
 		ft_nccl_anew_settle(connections, connections->all[i], false);
+		ft_nccl_dispute_settle(connections, connections->all[i]);
 	}
 }
 

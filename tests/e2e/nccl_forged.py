@@ -236,8 +236,24 @@ class Forged(WithForged):
             forged = retouched(like, payload=bytes(payload), reth=(field(like, BTH + 12, 8), len(payload)))
             self.named("another key", capture, header, place.with_frame(forged), place.at + 2)
 
+    def test_another_address_in_front_of_a_clear_to_send(self):
+        """Under its PSN: the data goes by the true one, which comes second."""
+        tried = 0
+        for capture, header, place in self.places():
+            answered = {m["cts_frame"] - 1 for m in place.truth["messages"] if m["n"] == 1 and m["cts_frame"] and m["wire"][0]["dmalen"]}
+            before, ahead = [[i for i in place.asks if (i > place.at) == later] for later in (False, True)]
+            if len(before) < 3 or not ahead or ahead[0] not in answered or len(place.connection["sender_qpns"]) != 1:
+                continue
+            like, place.at = place.records[ahead[0]], ahead[0] - 1
+            payload = like[16 + BTH + 28:][:field(like, BTH + 24, 4)]
+            other = (int.from_bytes(payload[:8], "little") + (1 << 30)).to_bytes(8, "little") + payload[8:]
+            forged = retouched(like, reth=(field(like, BTH + 12, 8), len(payload)), payload=other)
+            self.named("in front", capture, header, place.with_frame(forged), place.at + 2)
+            tried += 1
+        self.assertGreater(tried, 3)
+
     def test_another_address_under_the_psn_of_a_clear_to_send_of_its_own_layout(self):
-        """Of a build whose entries are no release's: the second of the two is named, and no data."""
+        """Of a build whose entries are no release's: the one that the data does not go by is named, and no data."""
         folder = shared()
         if folder is None:
             self.skipTest("the reference captures are not here (FT_SHARED or ../shared)")
@@ -251,7 +267,7 @@ class Forged(WithForged):
             forged = retouched(like, psn=psn_of(like), reth=(field(like, BTH + 12, 8), 64), payload=other)
             for name, behind in (("behind", at + 1), ("before", at)):
                 self.named(name, folder / "captures" / "nccl-emul-2rank.pcap", header,
-                           records[:behind] + [forged] + records[behind:], at + 2)
+                           records[:behind] + [forged] + records[behind:], behind + 1)
 
     def test_the_first_clear_to_send_again(self):
         """Behind its set-up, before there is a second one."""

@@ -248,7 +248,6 @@ static void a_clear_to_send_again_with_a_new_psn(void **state)
 	expect(follow, FT_NCCL_REPLAY, follow_packet(follow, &packet));
 }
 
-/* Who is quicker than the receiver has its PSN; one of the two is forged, so that data of either is no fault. */
 /* In the place of one that is not remembered; what is sent again is as it was. */
 static void a_clear_to_send_under_the_psn_of_one_long_over(void **state)
 {
@@ -281,23 +280,6 @@ static void a_clear_to_send_under_the_psn_of_one_long_over(void **state)
 			assert_int_equal(follow->found[0].frame, frame);
 		}
 		follow_stop(follow);
-	}
-}
-
-static void two_clear_to_sends_for_one_message_that_differ(void **state)
-{
-	static const unsigned changed[] = { 3, 9 }; /* bytes, of the address and of the size */
-
-	(void)state;
-	for (unsigned i = 0; i < sizeof changed / sizeof changed[0]; i++) {
-		struct follow *follow = follow_start('E');
-		struct packet forged;
-
-		converse(follow, 0, BEFORE);
-		forged = cts_of(follow, BEFORE);
-		forged.bytes[changed[i]] ^= 0x40;
-		follow_packet(follow, &forged);
-		expect_but(follow, FT_NCCL_CONTRADICTION, ask(follow, BEFORE), BEFORE, NULL);
 	}
 }
 
@@ -488,7 +470,6 @@ int main(void)
 		cmocka_unit_test(a_clear_to_send_of_another_family),
 		cmocka_unit_test(a_clear_to_send_again_with_a_new_psn),
 		cmocka_unit_test(a_clear_to_send_under_the_psn_of_one_long_over),
-		cmocka_unit_test(two_clear_to_sends_for_one_message_that_differ),
 		cmocka_unit_test(data_again_to_a_buffer_of_several_messages),
 		cmocka_unit_test(data_again_with_a_new_psn),
 		cmocka_unit_test(an_immediate_that_is_not_the_length),
