@@ -310,6 +310,9 @@ void ft_nccl_fault_write(struct ft_nccl_moment *moment)
 	if (!ft_nccl_is_calm(moment->followed) || may_be_end_ahead(moment) ||
 	    ft_nccl_order_is_anothers(moment))
 		return;
+	if (before != NULL && before->message.k == lane->at &&
+	    ft_nccl_ends_oddly(moment->followed, before))
+		return;
 	if (before != NULL) {
 		if (!ft_nccl_may_be_rest(moment->followed, before, moment->lane_index,
 					 moment->seen))

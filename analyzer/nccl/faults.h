@@ -101,6 +101,16 @@ bool ft_nccl_fault_sizes(struct ft_nccl_moment *moment, uint64_t k);
 void ft_nccl_fault_immediate(struct ft_nccl_moment *moment,
 			     const struct ft_nccl_transfer *transfer);
 
+/* What those were that ended before it was known what immediates are, if it is by now. */
+void ft_nccl_fault_first_ends(const struct ft_nccl_moment *moment);
+
+/*
+ * It ended with an immediate that is neither its length, in any order that is possible, nor its number: what brought it may be
+ * forged, and what comes behind that its data.
+ */
+bool ft_nccl_ends_oddly(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_transfer *transfer);
+
 /*
  * second_writer.c: a write by somebody else to what the connection announced; false: it is to nothing of it. `has_all`: all queue
  * pairs that carry its data are known.

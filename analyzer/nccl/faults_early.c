@@ -71,6 +71,17 @@ void ft_nccl_fault_odd(struct ft_nccl_moment *moment)
 	keep_early(moment, followed->newest + 1);
 }
 
+/* The message before it on the queue pair asked for it, but ended with what is not its end. */
+static bool may_be_of_last(const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane)
+{
+	const struct ft_nccl_transfer *last =
+		lane->early_k == 0 ? NULL : ft_nccl_ring_find(&followed->ring, lane->early_k - 1);
+	uint8_t request;
+
+	return last != NULL && ft_nccl_ends_oddly(followed, last) &&
+	       ft_nccl_answers(followed, last, &lane->early, &request);
+}
+
 static void tell_unasked(struct ft_nccl_connections *connections,
 			 const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane,
 			 double certainty)
@@ -78,7 +89,7 @@ static void tell_unasked(struct ft_nccl_connections *connections,
 	struct ft_nccl_found found =
 		ft_nccl_found_in(followed, &lane->early, FT_NCCL_WRITE_UNASKED, certainty);
 
-	if (!ft_nccl_is_alone(followed) ||
+	if (!ft_nccl_is_alone(followed) || may_be_of_last(followed, lane) ||
 	    ft_nccl_may_be_rest_before(followed, (uint8_t)(lane - followed->lanes), lane->early_k,
 				       &lane->early))
 		return;

@@ -4,9 +4,13 @@
 #include <stdio.h>
 
 #include "asked.h"
+#include "split.h"
 
 /* Immediates that must have been right before one is wrong. */
 enum { SURE_OF_CONTENT = 3 };
+
+/* So many that were right leave no doubt that it will not be known what those before were. */
+enum { LONG_KNOWN = 32 };
 
 /* Messages next to each other until a queue pair is believed to be alone; and if it had all of one that is shared else. */
 enum { IN_A_ROW = 8, IN_A_ROW_WHOLE = 2 };
@@ -26,6 +30,15 @@ static bool is_longer(const struct ft_nccl_followed *followed, uint32_t immdt, u
 		ft_nccl_immediate(immdt, FT_NCCL_BIG) > written);
 }
 
+static void say(struct ft_nccl_found *found, uint8_t orders, uint64_t written)
+{
+	snprintf(found->text, sizeof found->text,
+		 orders != 0 ? "the immediate gives the length of %" PRIu64
+			       " bytes in the other byte order"
+			     : "the immediate is not the length of %" PRIu64 " bytes",
+		 written);
+}
+
 static void tell_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
 			   const struct ft_nccl_share *share)
 {
@@ -40,11 +53,7 @@ static void tell_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_t
 	found.frame = share->imm_frame;
 	found.has_k = true;
 	found.k = transfer->message.k;
-	snprintf(found.text, sizeof found.text,
-		 orders != 0 ? "the immediate gives the length of %" PRIu64
-			       " bytes in the other byte order"
-			     : "the immediate is not the length of %" PRIu64 " bytes",
-		 transfer->written);
+	say(&found, orders, transfer->written);
 	ft_nccl_tell_of_data(moment->connections, &found);
 }
 
@@ -53,6 +62,12 @@ static bool knows_lengths(const struct ft_nccl_followed *followed)
 {
 	return followed->model.imm_content == FT_NCCL_IMM_LENGTH && followed->by_id == 0 &&
 	       followed->by_length >= SURE_OF_CONTENT && ft_nccl_is_alone(followed);
+}
+
+/* .. nor a part of what these have. */
+static bool knows_all(const struct ft_nccl_followed *followed)
+{
+	return ft_nccl_split_is_known(followed) && knows_lengths(followed);
 }
 
 /* Of several queue pairs one that a hole came on may have been taken for being elsewhere. */
@@ -76,15 +91,89 @@ static bool disagree(const struct ft_nccl_followed *followed,
 	return false;
 }
 
+bool ft_nccl_ends_oddly(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_transfer *transfer)
+{
+	return followed->lane_count == 1 && transfer->has_cts && transfer->message.has_imm &&
+	       transfer->message.request_count == 1 &&
+	       followed->model.imm_content != FT_NCCL_IMM_ID &&
+	       transfer->immdt != (uint32_t)transfer->message.k &&
+	       (ft_nccl_immediate_orders(transfer->immdt, (uint32_t)transfer->written) &
+		followed->orders) == 0;
+}
+
+/* It is not known yet what immediates are. */
+static void remember(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_request *request = ft_nccl_ring_requests(&followed->ring, transfer);
+
+	if (!ft_nccl_ends_oddly(followed, transfer) || followed->by_id != 0 ||
+	    followed->first_end_count == FT_NCCL_FIRST_ENDS)
+		return;
+	followed->first_ends[followed->first_end_count++] = (struct ft_nccl_first_end){
+		.k = transfer->message.k,
+		.frame = moment->seen->frame,
+		.ts_ns = moment->seen->ts_ns,
+		.written = transfer->written,
+		.offered = request->has_offered ? request->offered : UINT64_MAX,
+		.immdt = transfer->immdt,
+	};
+	ft_nccl_hold(moment->connections, moment->seen->frame);
+}
+
+/* A queue pair that was never met may have had the rest. */
+static bool may_have_rest(const struct ft_nccl_followed *followed,
+			  const struct ft_nccl_first_end *end)
+{
+	uint32_t length;
+
+	return !followed->model.is_set_up && !ft_nccl_had_all(followed) &&
+	       ft_nccl_tells_length(followed, end->immdt, &length) && length > end->written &&
+	       length <= end->offered;
+}
+
+static void tell_first_end(const struct ft_nccl_moment *moment, const struct ft_nccl_first_end *end)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_found found =
+		ft_nccl_found_in(followed, moment->seen, FT_NCCL_CONTRADICTION, 0.85);
+	uint8_t orders = ft_nccl_immediate_orders(end->immdt, (uint32_t)end->written);
+
+	if ((orders & followed->orders) != 0 || may_have_rest(followed, end))
+		return;
+	found.frame = end->frame;
+	found.ts_ns = end->ts_ns;
+	ft_nccl_found_set_k(&found, end->k);
+	say(&found, orders, end->written);
+	ft_nccl_tell_of_data(moment->connections, &found);
+}
+
+void ft_nccl_fault_first_ends(const struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	const bool is_known =
+		knows_all(followed) && followed->model.imm_order != FT_NCCL_ORDER_UNKNOWN;
+
+	for (uint8_t i = 0; is_known && i < followed->first_end_count; i++)
+		tell_first_end(moment, &followed->first_ends[i]);
+	if (is_known || followed->by_id != 0 || followed->lane_count > 1 ||
+	    followed->by_length > LONG_KNOWN)
+		followed->first_end_count = 0;
+}
+
 void ft_nccl_fault_immediate(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 	const struct ft_nccl_share *shares = ft_nccl_ring_shares(&followed->ring, transfer);
 
-	if (!knows_lengths(followed) || !ft_nccl_is_calm(followed) || moment->turn == FT_NCCL_AHEAD)
+	if (!ft_nccl_is_calm(followed) || moment->turn == FT_NCCL_AHEAD ||
+	    !is_counted(followed, shares) || disagree(followed, transfer, shares))
 		return;
-	if (!is_counted(followed, shares) || disagree(followed, transfer, shares))
+	if (!knows_all(followed)) {
+		remember(moment, transfer);
 		return;
+	}
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		if (shares[i].used)
 			tell_immediate(moment, transfer, &shares[i]);

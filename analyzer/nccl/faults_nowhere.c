@@ -40,7 +40,8 @@ static bool is_over(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 	const struct ft_nccl_share *share =
 		ft_nccl_ring_shares(&followed->ring, transfer) + moment->lane_index;
 
-	if (ft_nccl_is_doubted(transfer) || transfer->undecided)
+	if (ft_nccl_is_doubted(transfer) || transfer->undecided ||
+	    ft_nccl_ends_oddly(followed, transfer))
 		return false;
 	return ft_nccl_share_is_whole(share) ||
 	       (followed->model.imm_content == FT_NCCL_IMM_LENGTH &&

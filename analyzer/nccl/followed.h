@@ -57,9 +57,16 @@
  *     glance.c       who goes straight, and what is fetched ahead for it
  */
 
-enum { FT_NCCL_KEYS = 16, FT_NCCL_SLOT_COUNTS = 6 };
+enum { FT_NCCL_KEYS = 16, FT_NCCL_SLOT_COUNTS = 6, FT_NCCL_FIRST_ENDS = 4 };
 
 struct ft_nccl_fork;
+
+/* How a message ended before it was known what immediates are: see faults_immediate.c. */
+struct ft_nccl_first_end {
+	uint64_t k, frame, ts_ns;
+	uint64_t written, offered; /* bytes */
+	uint32_t immdt;
+};
 
 struct ft_nccl_followed {
 	/* while it is on, the rest is behind the times; NULL: it never is */
@@ -117,6 +124,7 @@ struct ft_nccl_followed {
 	uint32_t key_count; /* .. as many as ever */
 	uint16_t doubts;    /* that are its: anew.h */
 	uint8_t disputes;   /* likewise: dispute.h */
+	uint8_t first_end_count;
 	bool has_newest;
 	uint64_t oldest; /* k of the oldest clear-to-send */
 	uint64_t newest; /* k of the newest clear-to-send */
@@ -132,6 +140,7 @@ struct ft_nccl_followed {
 	struct ft_nccl_fork *fork; /* what may show that it is of none: fork.h; NULL: nothing */
 	uint64_t sizes_bases[2]; /* of the array of sizes, if its slots have 32 bytes, or 160 .. */
 	uint8_t sizes_bits;      /* .. as far as both are possible */
+	struct ft_nccl_first_end first_ends[FT_NCCL_FIRST_ENDS];
 	struct ft_nccl_ring ring;
 	struct ft_nccl_tally tally;
 	struct ft_nccl_strides strides; /* of messages on the first lane that were kept */

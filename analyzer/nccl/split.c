@@ -164,7 +164,8 @@ void ft_nccl_split_weigh(struct ft_nccl_followed *followed, const struct ft_nccl
 {
 	uint32_t length;
 
-	if (may_weigh(followed, transfer) && transfer->message.request_count == 1 &&
+	if (may_weigh(followed, transfer) && !ft_nccl_had_all(followed) &&
+	    transfer->message.request_count == 1 &&
 	    ft_nccl_tells_length(followed, transfer->immdt, &length) &&
 	    is_first_part(transfer->written, length))
 		followed->shared = true;

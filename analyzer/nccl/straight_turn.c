@@ -59,8 +59,8 @@ static bool is_known(const struct ft_nccl_followed *followed)
 	return model->devices == 1 && model->sender.place_count == 1 &&
 	       model->receiver.place_count == 1 && followed->vni == UINT32_MAX &&
 	       !followed->by_grid && followed->doubts == 0 && !followed->has_nowhere &&
-	       (followed->pmtu & (followed->pmtu - 1)) == 0 && model->has_family &&
-	       model->imm_content == FT_NCCL_IMM_LENGTH &&
+	       followed->first_end_count == 0 && (followed->pmtu & (followed->pmtu - 1)) == 0 &&
+	       model->has_family && model->imm_content == FT_NCCL_IMM_LENGTH &&
 	       model->imm_order != FT_NCCL_ORDER_UNKNOWN && followed->by_length > followed->by_id;
 }
 

@@ -225,12 +225,13 @@ void ft_nccl_data_end(struct ft_nccl_moment *moment, struct ft_nccl_transfer *tr
 	if (transfer->has_cts && moment->followed->in_a_row >= ASKED_EACH)
 		ft_nccl_note(moment->connections, moment->followed, moment->lane_index, FT_NCCL_N8);
 	if (message->request_count == 1 && transfer->has_cts &&
-	    ft_nccl_split_is_known(moment->followed) &&
 	    ft_nccl_is_complete(moment->followed, transfer))
 		ft_nccl_fault_immediate(moment, transfer);
 	if (message->request_count > 1)
 		ft_nccl_fault_few(moment, transfer);
 	ft_nccl_immediate_learn(moment, transfer);
+	if (moment->followed->first_end_count != 0)
+		ft_nccl_fault_first_ends(moment);
 	ft_nccl_turns_weigh(moment, transfer);
 	ft_nccl_failover_end_at(moment, transfer);
 	ft_nccl_numbered_weigh(moment, immdt);

@@ -74,16 +74,16 @@ class Place:
 class WithForged(nccl.WithTruths):
     """With a map in which all may talk to all."""
 
-    def findings(self, verb, path):
+    def findings(self, verb, path, *options):
         if verb == "nccl":
-            return document(path, options=["--messages", "0"])["findings"]
-        found = fabtap("audit", "-m", self.folder / "all.map.json", "--json", path).json()["findings"]
+            return document(path, options=["--messages", "0", *options])["findings"]
+        found = fabtap("audit", "-m", self.folder / "all.map.json", "--json", *options, path).json()["findings"]
         return [finding for finding in found if finding["rule"].startswith("nccl.")]
 
-    def named(self, name, capture, header, records, frame, verbs=("nccl", "audit")):
+    def named(self, name, capture, header, records, frame, verbs=("nccl", "audit"), options=()):
         path = self.write("forged", header, records)
         for verb in verbs:
-            blamed = [(f["rule"], f["frames"]) for f in self.findings(verb, path)]
+            blamed = [(f["rule"], f["frames"]) for f in self.findings(verb, path, *options)]
             with self.subTest(capture=capture.name, verb=verb, forged=name, frame=frame):
                 self.assertTrue(blamed)
                 self.assertTrue(all(frames == [frame] for _, frames in blamed), blamed)
@@ -303,6 +303,25 @@ class Forged(WithForged):
                 with self.subTest(capture=capture.name, forged=name, frame=place.at + 2):
                     found = document(path, options=["--messages", "0", "--no-icrc"])["findings"]
                     self.assertEqual([(f["rule"], f["frames"]) for f in found], [("nccl.contradiction", [place.at + 2])])
+
+    def test_an_immediate_of_the_first_messages(self):
+        """No length: the frame is named once others were right, and none of the sender's."""
+        tried = 0
+        for capture, truth in self.each():
+            if any(len(c["sender_qpns"]) != 1 or c.get("retransmitted_packets_seen") for c in truth["connections"]):
+                continue
+            header, records = read_pcap(capture)
+            mine = [m for m in truth["messages"] if m["connection"] == truth["connections"][0]["connection"]]
+            for message in [m for m in mine[:3] if m["n"] == 1 and m["cts_frame"] and m["wire"][0]["dmalen"] > 64]:
+                at, size = message["frames"][1] - 1, message["wire"][0]["dmalen"]
+                last = records[at]
+                if message["wire"][-1]["last_opcode"] != "0x09" or len(mine) < 8:
+                    continue
+                order = ">" if message["wire"][-1]["imm_wire_bytes"] == "%08x" % size else "<"
+                wrong = last[:16 + BTH + 12] + struct.pack(order + "I", size - 64) + last[16 + BTH + 16:]
+                self.named("immediate", capture, header, records[:at] + [wrong] + records[at + 1:], at + 1, options=["--no-icrc"])
+                tried += 1
+        self.assertGreater(tried, 3)
 
     def test_an_early_immediate_in_the_other_byte_order(self):
         """The first or the second that tells: those behind it are right, and are not named."""
