@@ -355,15 +355,16 @@ void ft_nccl_fault_amid(struct ft_nccl_moment *moment)
 }
 
 /*
- * Clear-to-sends so far show that this is how the connection has them: one does behind a set-up. In front of that one nothing is
- * told before it comes.
+ * Clear-to-sends so far show that this is how the connection has them: one does behind a set-up, and among those that showed the
+ * connection, which are seen once more. In front of that one nothing is told before it comes.
  */
-static bool is_shown(const struct ft_nccl_followed *followed)
+static bool is_shown(const struct ft_nccl_moment *moment)
 {
+	const struct ft_nccl_followed *followed = moment->followed;
 	const bool is_to_come = followed->model.is_set_up && followed->readable == 0;
+	const bool is_agreed = followed->model.has_tcp || moment->connections->is_replaying;
 
-	return !followed->by_grid &&
-	       (is_to_come || followed->readable >= (followed->model.has_tcp ? 1 : 2));
+	return !followed->by_grid && (is_to_come || followed->readable >= (is_agreed ? 1 : 2));
 }
 
 void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
@@ -374,7 +375,7 @@ void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
 	const struct ft_nccl_seen *seen = moment->seen;
 	bool was_captured = (seen->has & FT_HAS_RETH) != 0 && seen->captured >= seen->length;
 
-	if (!is_shown(followed) || followed->unreadable != 0 || !was_captured)
+	if (!is_shown(moment) || followed->unreadable != 0 || !was_captured)
 		return;
 	if (is_read)
 		ft_nccl_found_set_k(&found, k);
@@ -403,7 +404,7 @@ void ft_nccl_fault_replayed(struct ft_nccl_moment *moment, uint64_t k)
 	const struct ft_nccl_transfer *before = ft_nccl_ring_find(&followed->ring, k);
 	struct ft_nccl_found found = ft_nccl_found_in(followed, moment->seen, FT_NCCL_REPLAY, 0.9);
 
-	if (!is_shown(followed))
+	if (!is_shown(moment))
 		return;
 	ft_nccl_found_set_k(&found, k);
 	if (before != NULL && before->has_cts)

@@ -239,6 +239,32 @@ static void a_clear_to_send_of_another_family(void **state)
 	expect(follow, FT_NCCL_CONTRADICTION, follow_packet(follow, &packet));
 }
 
+/* Behind the first of all, without a set-up: the next ones show that it is none. With its own PSN, or the next one's. */
+static void a_clear_to_send_among_the_first(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		const bool has_own_psn = i % 2 != 0;
+		struct follow *follow = follow_start('E');
+		struct packet packet;
+		uint64_t frame;
+
+		ask(follow, 0);
+		packet = i < 2 ? clear_to_send('F', 1, 1) : cts_of(follow, i < 4 ? 1 : 0);
+		packet.rkey += i / 2 == 1 ? 1 : 0;
+		frame = follow_packet(follow, &packet);
+		follow->cts_psn += has_own_psn ? 1 : 0;
+		answer(follow, 0, 4000);
+		converse(follow, 1, BEFORE);
+		acknowledge_both(follow);
+		assert_int_equal(follow->found_count, 1);
+		assert_int_equal(follow->found[0].fault,
+				 i < 4 ? FT_NCCL_CONTRADICTION : FT_NCCL_REPLAY);
+		assert_int_equal(follow->found[0].frame, frame);
+		follow_stop(follow);
+	}
+}
+
 static void a_clear_to_send_again_with_a_new_psn(void **state)
 {
 	struct follow *follow = start();
@@ -468,6 +494,7 @@ int main(void)
 		cmocka_unit_test(a_clear_to_send_in_the_wrong_place),
 		cmocka_unit_test(a_clear_to_send_with_another_key),
 		cmocka_unit_test(a_clear_to_send_of_another_family),
+		cmocka_unit_test(a_clear_to_send_among_the_first),
 		cmocka_unit_test(a_clear_to_send_again_with_a_new_psn),
 		cmocka_unit_test(a_clear_to_send_under_the_psn_of_one_long_over),
 		cmocka_unit_test(data_again_to_a_buffer_of_several_messages),
