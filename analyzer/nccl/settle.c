@@ -23,7 +23,8 @@ static bool misses_packets(const struct ft_nccl_connections *connections)
 /* It goes straight, so all is as expected, and nothing waits to be told. */
 static bool has_nothing(const struct ft_nccl_followed *followed)
 {
-	return followed->straight != NULL && followed->straight->is_on && !followed->has_nowhere;
+	return followed->straight != NULL && followed->straight->is_on && !followed->has_nowhere &&
+	       followed->disputes == 0;
 }
 
 static bool is_to_be_settled(const struct ft_nccl_followed *followed, bool all)
