@@ -356,13 +356,15 @@ void ft_nccl_fault_amid(struct ft_nccl_moment *moment)
 
 /*
  * Clear-to-sends so far show that this is how the connection has them: one does behind a set-up, and among those that showed the
- * connection, which are seen once more. In front of that one nothing is told before it comes.
+ * connection, which are seen once more, unless another job has them in a VLAN of its own. In front of that one nothing is told
+ * before it comes.
  */
 static bool is_shown(const struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 	const bool is_to_come = followed->model.is_set_up && followed->readable == 0;
-	const bool is_agreed = followed->model.has_tcp || moment->connections->is_replaying;
+	const bool is_agreed = followed->model.has_tcp || (moment->connections->is_replaying &&
+							   !ft_nccl_may_be_anothers(followed));
 
 	return !followed->by_grid && (is_to_come || followed->readable >= (is_agreed ? 1 : 2));
 }
