@@ -26,7 +26,7 @@ bool ft_nccl_has_guessed_lanes(const struct ft_nccl_followed *followed)
 	return followed->lane_count > 1 || followed->shared;
 }
 
-static bool can_read(const struct ft_nccl_followed *followed)
+bool ft_nccl_can_read(const struct ft_nccl_followed *followed)
 {
 	return !followed->partial &&
 	       (followed->plain || (!followed->blind && followed->unreadable == 0));
@@ -93,7 +93,8 @@ void ft_nccl_tell_of_known(struct ft_nccl_connections *connections,
 {
 	const struct ft_nccl_followed *followed = connections->all[found->connection];
 
-	if (connections->sink.found == NULL || !can_read(followed) || has_lost_count(followed))
+	if (connections->sink.found == NULL || !ft_nccl_can_read(followed) ||
+	    has_lost_count(followed))
 		return;
 	if (!ft_nccl_has_numbers(followed)) {
 		let_wait(connections, found, false);
@@ -117,7 +118,7 @@ void ft_nccl_tell_in_order(struct ft_nccl_connections *connections,
 	const struct ft_nccl_followed *followed = connections->all[found->connection];
 	const struct ft_nccl_lane *lane = lane_to(followed, found->dest_qp);
 
-	if (followed->overtaken || !can_read(followed) || lane == NULL)
+	if (followed->overtaken || !ft_nccl_can_read(followed) || lane == NULL)
 		return;
 	if (ft_nccl_is_in_order(followed, lane))
 		ft_nccl_tell_surely(connections, found);
@@ -133,7 +134,7 @@ void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_
 		ft_nccl_tell_of_data(connections, found);
 		return;
 	}
-	if (can_read(followed) &&
+	if (ft_nccl_can_read(followed) &&
 	    (!ft_nccl_has_guessed_lanes(followed) || is_of_cts(followed, found)))
 		ft_nccl_tell_surely(connections, found);
 }
@@ -141,7 +142,7 @@ void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_
 void ft_nccl_tell_of_sender(struct ft_nccl_connections *connections,
 			    const struct ft_nccl_found *found)
 {
-	if (can_read(connections->all[found->connection]))
+	if (ft_nccl_can_read(connections->all[found->connection]))
 		ft_nccl_tell_surely(connections, found);
 }
 

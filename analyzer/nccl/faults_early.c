@@ -66,7 +66,8 @@ void ft_nccl_fault_odd(struct ft_nccl_moment *moment)
 	const struct ft_nccl_followed *followed = moment->followed;
 
 	if (has_kept(moment->lane) || may_be_older(moment) || !followed->has_newest ||
-	    followed->by_grid || !ft_nccl_saw_all_before(followed, followed->newest + 1))
+	    (followed->by_grid && !ft_nccl_can_read(followed)) ||
+	    !ft_nccl_saw_all_before(followed, followed->newest + 1))
 		return;
 	keep_early(moment, followed->newest + 1);
 }

@@ -21,9 +21,8 @@
 static bool may_judge_places(const struct ft_nccl_followed *followed,
 			     const struct ft_nccl_lane *lane)
 {
-	return !followed->partial && !followed->by_grid && followed->unreadable == 0 &&
-	       followed->has_newest && lane->placed && lane->at >= followed->oldest &&
-	       !followed->overtaken && ft_nccl_is_calm(followed) &&
+	return ft_nccl_can_read(followed) && followed->has_newest && lane->placed &&
+	       lane->at >= followed->oldest && !followed->overtaken && ft_nccl_is_calm(followed) &&
 	       ft_nccl_saw_all_before(followed, followed->newest + 1);
 }
 
@@ -32,7 +31,7 @@ enum asking { NOBODY, OVER, MAYBE };
 
 /*
  * No more of it is to come on the queue pair, which has brought all of its part; or on any: it has one request, and all that its
- * immediate says is there.
+ * immediate says is there. An end of which nothing was written before may be forged.
  */
 static bool is_over(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
 {
@@ -43,7 +42,7 @@ static bool is_over(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 	if (ft_nccl_is_doubted(transfer) || transfer->undecided ||
 	    ft_nccl_ends_oddly(followed, transfer))
 		return false;
-	return ft_nccl_share_is_whole(share) ||
+	return (ft_nccl_share_is_whole(share) && share->bytes != 0) ||
 	       (followed->model.imm_content == FT_NCCL_IMM_LENGTH &&
 		ft_nccl_split_came_whole(followed, transfer));
 }
@@ -187,8 +186,7 @@ static bool is_of_beginning(const struct ft_nccl_seen *seen, const struct ft_ncc
 /* All that was asked for is known, from the first message on. */
 static bool knows_all_asked(const struct ft_nccl_followed *followed)
 {
-	return !followed->partial && !followed->by_grid && followed->unreadable == 0 &&
-	       followed->has_newest && followed->oldest == 0 &&
+	return ft_nccl_can_read(followed) && followed->has_newest && followed->oldest == 0 &&
 	       ft_nccl_saw_all_before(followed, followed->newest + 1);
 }
 

@@ -8,6 +8,9 @@ struct ft_nccl_found ft_nccl_found_in(const struct ft_nccl_followed *followed,
 				      double certainty);
 void ft_nccl_tell(struct ft_nccl_connections *connections, const struct ft_nccl_found *found);
 
+/* What is asked for can be read, of messages of several requests, too. */
+bool ft_nccl_can_read(const struct ft_nccl_followed *followed);
+
 /*
  * Likewise what depends on which message data is of: it waits until packets are known to pass in order, and is forgotten if
  * they do not. Without a set-up all does.
