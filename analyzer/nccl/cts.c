@@ -317,7 +317,9 @@ static void refuse(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
 {
 	const bool is_anew = begins_anew(moment) && !is_first_of_all(moment);
 
-	if (!is_anew)
+	if (!is_anew && moment->followed->by_grid)
+		ft_nccl_cts_refuse_on_grid(moment, ask);
+	else if (!is_anew)
 		ft_nccl_fault_cts(moment, ask->has_k, ask->k);
 	if (!is_anew && moment->turn != FT_NCCL_APART)
 		doubt(moment);
@@ -347,10 +349,25 @@ bool ft_nccl_cts_take(struct ft_nccl_moment *moment)
 	}
 	if (moment->turn == FT_NCCL_AHEAD && moment->lane->asked)
 		ft_nccl_order_miss(moment, before);
+	if (moment->followed->by_grid && moment->turn != FT_NCCL_LATE)
+		moment->lane->refused = 0;
 	tell_evidence(moment);
 	if (ask.has_k && ask.requests == 1 && moment->followed->straight != NULL)
 		ft_nccl_straight_note(moment->followed, moment->seen, ask.k);
 	return true;
+}
+
+/* It may have taken a PSN, as what comes behind it shows. */
+static void note_refused(const struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_lane *lane = moment->lane;
+
+	if (moment->turn != FT_NCCL_NEXT)
+		return;
+	if (moment->followed->by_grid)
+		lane->skipping_psn = moment->seen->psn;
+	if (lane->refused < UINT8_MAX)
+		lane->refused++;
 }
 
 void ft_nccl_cts_see(struct ft_nccl_moment *moment)
@@ -365,8 +382,7 @@ void ft_nccl_cts_see(struct ft_nccl_moment *moment)
 		return;
 	}
 	if (ft_nccl_begins(seen->opcode) && !ft_nccl_cts_take(moment)) {
-		if (moment->turn == FT_NCCL_NEXT && moment->lane->refused < UINT8_MAX)
-			moment->lane->refused++;
+		note_refused(moment);
 		return;
 	}
 	/* what has no address may be of a write by another job, which has this end by now */

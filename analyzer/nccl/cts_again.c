@@ -16,7 +16,8 @@
 #include "order.h"
 #include "passed.h"
 
-static bool asks_for_same(const struct ft_nccl_request *request, const struct ft_nccl_cts *entry)
+bool ft_nccl_cts_asks_for_same(const struct ft_nccl_request *request,
+			       const struct ft_nccl_cts *entry)
 {
 	uint8_t keys =
 		request->rkey_count < entry->rkey_count ? request->rkey_count : entry->rkey_count;
@@ -47,7 +48,7 @@ bool ft_nccl_cts_dispute(struct ft_nccl_moment *moment, const struct ft_nccl_ask
 	    ft_nccl_order_is_anothers(moment) || !read_ask(followed, ask, &entry))
 		return false;
 	request = ft_nccl_ring_requests(&followed->ring, before);
-	if (!request->has_offered || asks_for_same(request, &entry))
+	if (!request->has_offered || ft_nccl_cts_asks_for_same(request, &entry))
 		return false;
 	ft_nccl_cts_fill(&second, &entry);
 	ft_nccl_dispute_begin(moment, before, &second);
@@ -146,6 +147,13 @@ static void tell_foreign_key(struct ft_nccl_moment *moment, const struct ft_nccl
 	ft_nccl_tell_in_turn(moment, &found, true);
 }
 
+/* By its PSN, if that counts clear-to-sends alone. */
+static void fault_on_grid(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
+{
+	if (moment->lane->strays == 0)
+		ft_nccl_cts_fault_on_grid(moment, ask);
+}
+
 void ft_nccl_cts_again(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_seen *seen = moment->seen;
@@ -174,7 +182,9 @@ void ft_nccl_cts_again(struct ft_nccl_moment *moment)
 	}
 	if (!has_passed || !ft_nccl_begins(seen->opcode) || ft_nccl_order_is_anothers(moment))
 		return;
-	if (!is_read)
+	if (!is_read && moment->followed->by_grid)
+		fault_on_grid(moment, &ask);
+	else if (!is_read)
 		ft_nccl_fault_cts(moment, ask.has_k, ask.k);
 	else if (is_misplaced(moment, &ask))
 		ft_nccl_fault_replayed(moment, ask.k);

@@ -38,3 +38,11 @@ void ft_nccl_cts_again(struct ft_nccl_moment *moment);
 
 /* If it asks for another place, length or key than the clear-to-send of the same message did, that is told, and true. */
 bool ft_nccl_cts_dispute(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask);
+
+/* The entry asks for what the request does, as far as both tell. */
+bool ft_nccl_cts_asks_for_same(const struct ft_nccl_request *request,
+			       const struct ft_nccl_cts *entry);
+
+/* cts_grid.c: by_grid: a write that has not the place which its PSN says; and such a one that was just refused. */
+void ft_nccl_cts_fault_on_grid(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask);
+void ft_nccl_cts_refuse_on_grid(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask);

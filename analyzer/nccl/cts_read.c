@@ -106,22 +106,59 @@ static enum ft_nccl_verdict read_first(struct ft_nccl_followed *followed,
 				first);
 }
 
-/* Queue pairs begin at PSN 0, and a clear-to-send takes one packet: devices take turns, and its PSN counts those of its own. */
+/* Queue pairs begin at PSN 0, and a clear-to-send takes one packet: devices take turns, and its PSN counts those of its own .. */
+static bool is_counted(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+		       uint8_t device, uint32_t strays, struct ft_nccl_ask *ask)
+{
+	const uint8_t devices = followed->model.devices;
+	const uint32_t psn = ft_psn_back(seen->psn, strays);
+
+	ask->k = extend(psn, 24, expected_k(followed) / devices) * devices + device;
+	return is_in_place(followed, seen, ask);
+}
+
+/*
+ * .. and what was none of them. A write that was refused was one if the next goes where it should have, and took the place of a
+ * clear-to-send if that goes to its own; of two that were exchanged the one behind them shows it.
+ */
+static bool is_in_sequence(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
+			   uint8_t device, struct ft_nccl_ask *ask)
+{
+	struct ft_nccl_lane *lane = &followed->lanes[device];
+	const int32_t behind = ft_psn_distance(seen->psn, lane->skipping_psn);
+
+	if (is_counted(followed, seen, device, lane->strays, ask))
+		return true;
+	if (!followed->plain || ft_psn_distance(seen->psn, lane->cts.next) < 0)
+		return false;
+	if (lane->refused != 0 && lane->strays < UINT8_MAX && behind == 1 &&
+	    is_counted(followed, seen, device, lane->strays + 1u, ask)) {
+		lane->strays++;
+		return true;
+	}
+	if (lane->refused == 0 && lane->strays != 0 && behind == 2 &&
+	    is_counted(followed, seen, device, lane->strays - 1u, ask)) {
+		lane->strays--;
+		return true;
+	}
+	is_counted(followed, seen, device, lane->strays, ask);
+	return false;
+}
+
+/* By its PSN, in a slot that is the next one's by then. */
 static bool count_on(struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 		     uint8_t device, struct ft_nccl_ask *ask)
 {
 	uint16_t entry_bytes = followed->model.fifo.entry_bytes;
-	uint8_t devices = followed->model.devices;
 	struct ft_nccl_cts entry;
 
-	ask->k = extend(seen->psn, 24, expected_k(followed) / devices) * devices + device;
 	ask->requests = ask->write.length / entry_bytes;
 	if (followed->families != 0 && !followed->blind) {
 		ask->family = (enum ft_nccl_family)ft_nccl_family_taken(followed);
 		ask->is_read = read_first(followed, &ask->write, &entry) != FT_NCCL_NOT;
 	}
 	return ask->write.length % entry_bytes == 0 && ask->requests != 0 &&
-	       ask->requests <= FT_NCCL_REQUESTS_MAX && is_in_place(followed, seen, ask);
+	       ask->requests <= FT_NCCL_REQUESTS_MAX && is_in_sequence(followed, seen, device, ask);
 }
 
 /* A whole number of entries that a slot has room for. */

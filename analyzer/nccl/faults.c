@@ -358,7 +358,7 @@ void ft_nccl_fault_amid(struct ft_nccl_moment *moment)
 /*
  * Clear-to-sends so far show that this is how the connection has them: one does behind a set-up, and among those that showed the
  * connection, which are seen once more, unless another job has them in a VLAN of its own. In front of that one nothing is told
- * before it comes.
+ * before it comes. Those on a grid are known by four or more.
  */
 static bool is_shown(const struct ft_nccl_moment *moment)
 {
@@ -367,7 +367,16 @@ static bool is_shown(const struct ft_nccl_moment *moment)
 	const bool is_agreed = followed->model.has_tcp || (moment->connections->is_replaying &&
 							   !ft_nccl_may_be_anothers(followed));
 
-	return !followed->by_grid && (is_to_come || followed->readable >= (is_agreed ? 1 : 2));
+	if (followed->by_grid)
+		return followed->plain;
+	return is_to_come || followed->readable >= (is_agreed ? 1 : 2);
+}
+
+/* All of it, where that tells what it is: not of connections whose clear-to-sends are known by their places. */
+static bool was_captured(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
+{
+	return followed->by_grid || (followed->unreadable == 0 && (seen->has & FT_HAS_RETH) != 0 &&
+				     seen->captured >= seen->length);
 }
 
 void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
@@ -376,9 +385,8 @@ void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
 	struct ft_nccl_found found = ft_nccl_found_in(followed, moment->seen, FT_NCCL_CONTRADICTION,
 						      is_read ? 0.95 : 0.9);
 	const struct ft_nccl_seen *seen = moment->seen;
-	bool was_captured = (seen->has & FT_HAS_RETH) != 0 && seen->captured >= seen->length;
 
-	if (!is_shown(moment) || followed->unreadable != 0 || !was_captured)
+	if (!is_shown(moment) || !was_captured(followed, seen))
 		return;
 	if (is_read)
 		ft_nccl_found_set_k(&found, k);
@@ -387,11 +395,20 @@ void ft_nccl_fault_cts(struct ft_nccl_moment *moment, bool is_read, uint64_t k)
 			 "a clear-to-send for message %" PRIu64 " goes to 0x%" PRIx64
 			 " under another key than the FIFO's",
 			 k, seen->va);
+	} else if (is_read && followed->by_grid) {
+		snprintf(found.text, sizeof found.text,
+			 "a clear-to-send for message %" PRIu64 ", by its PSN, goes to 0x%" PRIx64
+			 ", not to its slot of the FIFO",
+			 k, seen->va);
 	} else if (is_read) {
 		snprintf(found.text, sizeof found.text,
 			 "a clear-to-send for message %" PRIu64 " goes to 0x%" PRIx64
 			 ", not to its slot of the FIFO at 0x%" PRIx64,
 			 k, seen->va, followed->model.fifo.addr);
+	} else if (followed->by_grid) {
+		snprintf(found.text, sizeof found.text,
+			 "a write of %" PRIu32 " bytes to 0x%" PRIx64 " is no clear-to-send",
+			 seen->length, seen->va);
 	} else {
 		snprintf(found.text, sizeof found.text,
 			 "a write of %" PRIu32 " bytes to 0x%" PRIx64

@@ -87,6 +87,21 @@ static bool is_where_told(const struct ft_nccl_followed *followed, uint64_t va, 
 	return va == fifo->addr + k % fifo->slots * slot_bytes_of(followed);
 }
 
+bool ft_nccl_fifo_may_place(const struct ft_nccl_followed *followed, uint64_t va, uint64_t k)
+{
+	const uint16_t slot_bytes = slot_bytes_of(followed);
+
+	if (followed->base_bits == 0)
+		return followed->has_base && followed->model.fifo.slots != 0 &&
+		       is_where_told(followed, va, k);
+	for (unsigned i = 0; i < FT_NCCL_SLOT_COUNTS; i++) {
+		if ((followed->base_bits & 1u << i) != 0 &&
+		    va - k % counts[i] * slot_bytes == followed->bases[i])
+			return true;
+	}
+	return false;
+}
+
 bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t rkey, uint64_t k)
 {
 	uint64_t bases[FT_NCCL_SLOT_COUNTS];

@@ -18,6 +18,9 @@ bool ft_nccl_fifo_has(const struct ft_nccl_followed *followed, uint64_t va);
 /* Whether it is the key of the FIFO on one of its devices, or none is known yet. */
 bool ft_nccl_fifo_has_key(const struct ft_nccl_followed *followed, uint32_t rkey);
 
+/* The slot of message k is at `va`, as far as is known. */
+bool ft_nccl_fifo_may_place(const struct ft_nccl_followed *followed, uint64_t va, uint64_t k);
+
 /* Message k was announced at `va`: false if it cannot have been, and nothing is learnt. */
 bool ft_nccl_fifo_place(struct ft_nccl_followed *followed, uint64_t va, uint32_t rkey, uint64_t k);
 

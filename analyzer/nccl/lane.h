@@ -60,8 +60,9 @@ struct ft_nccl_lane {
 	uint32_t orphan_from, orphan_hole;
 	bool orphan_exact; /* `exact` was set before them */
 	bool skipping; /* a clear-to-send behind `cts_k` had the next PSN, but skipped numbers: cts.c */
-	bool succeeded;        /* a write that may be a later connection's: successor.h .. */
-	uint32_t succeeded_to; /* .. up to this PSN */
+	uint8_t strays; /* by_grid: so many PSNs before the next clear-to-send were of none */
+	bool succeeded; /* a write that may be a later connection's: successor.h .. */
+	uint32_t succeeded_to;                /* .. up to this PSN */
 	struct ft_nccl_counted counted_ahead; /* of data, that is to pass yet: msn.h */
 
 	struct ft_nccl_acked cts_acked;
@@ -80,8 +81,9 @@ struct ft_nccl_lane {
 	uint64_t begun_frame; /* of the last message here; 0: a hole came since */
 	/* so many packets were not taken for data of it when they came, while this PSN was the next */
 	uint32_t left_out, left_out_at;
-	uint32_t left_out_to;  /* .. up to this PSN */
-	uint32_t skipping_psn; /* of the clear-to-send that skipped numbers */
+	uint32_t left_out_to; /* .. up to this PSN */
+	uint32_t
+		skipping_psn; /* of the clear-to-send that skipped numbers; by_grid: of the last write that was refused */
 
 	_Alignas(FT_NCCL_LANE_LINE) uint64_t at; /* the message under way, or the last */
 	uint64_t next; /* the next message here is this one or a later one: */
