@@ -203,6 +203,18 @@ void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts)
 	}
 }
 
+void ft_nccl_anew_doubt(const struct ft_nccl_moment *moment, bool is_cts)
+{
+	struct ft_nccl_connections *connections = moment->connections;
+
+	for (unsigned i = 0; moment->followed->doubts != 0 && i < connections->doubt_count; i++) {
+		struct ft_nccl_doubt *doubt = &connections->doubts[i];
+
+		if (is_of(doubt, moment, is_cts) && !doubt->is_anothers)
+			doubt->goes_on = true;
+	}
+}
+
 void ft_nccl_anew_go_on(const struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_connections *connections = moment->connections;

@@ -48,6 +48,9 @@ void ft_nccl_tell_once_answered(struct ft_nccl_connections *connections,
 /* A packet with an old PSN: the sequence that began anew may go on. */
 void ft_nccl_anew_see(const struct ft_nccl_moment *moment, bool is_cts);
 
+/* What waits on the queue pair may be of a sequence of its own, whatever comes behind it. */
+void ft_nccl_anew_doubt(const struct ft_nccl_moment *moment, bool is_cts);
+
 /*
  * Data, whatever its turn is: a sequence that began anew, and went on, may have got to where the old one was, whose packets nobody
  * asked for are not taken then.

@@ -292,7 +292,9 @@ static void doubt(struct ft_nccl_moment *moment)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 
-	if (followed->by_grid && !followed->plain && ++followed->misfits == MISFITS)
+	if (!followed->by_grid || followed->misfits == MISFITS)
+		return;
+	if (++followed->misfits == MISFITS && !followed->plain)
 		ft_nccl_give_up(moment->connections, followed);
 }
 
@@ -339,7 +341,8 @@ bool ft_nccl_cts_take(struct ft_nccl_moment *moment)
 		refuse(moment, &ask);
 		return false;
 	}
-	moment->followed->misfits = 0;
+	if (moment->followed->by_grid)
+		ft_nccl_cts_accept_on_grid(moment);
 	before = moment->lane->cts_k;
 	ask.is_further = !moment->lane->asked || ask.k > before;
 	if (!is_in_turn(moment, &ask) || !announce(moment, &ask)) {
@@ -349,8 +352,6 @@ bool ft_nccl_cts_take(struct ft_nccl_moment *moment)
 	}
 	if (moment->turn == FT_NCCL_AHEAD && moment->lane->asked)
 		ft_nccl_order_miss(moment, before);
-	if (moment->followed->by_grid && moment->turn != FT_NCCL_LATE)
-		moment->lane->refused = 0;
 	tell_evidence(moment);
 	if (ask.has_k && ask.requests == 1 && moment->followed->straight != NULL)
 		ft_nccl_straight_note(moment->followed, moment->seen, ask.k);

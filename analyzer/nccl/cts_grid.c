@@ -103,9 +103,26 @@ void ft_nccl_cts_fault_on_grid(struct ft_nccl_moment *moment, const struct ft_nc
 
 void ft_nccl_cts_refuse_on_grid(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
 {
-	if (moment->turn == FT_NCCL_NEXT)
+	if (moment->followed->misfits !=
+	    0) /* several in a row may as well be on a grid of their own */
+		ft_nccl_anew_doubt(moment, true);
+	else if (moment->turn == FT_NCCL_NEXT)
 		ft_nccl_cts_fault_on_grid(moment, ask);
-	else if (moment->lane->refused !=
-		 0) /* the second in a row may as well be on a grid of its own */
-		ft_nccl_anew_see(moment, true);
+}
+
+/* It is right behind the one that was refused, or has its PSN. */
+static bool is_right_behind(const struct ft_nccl_moment *moment)
+{
+	const uint32_t packets = ft_psn_since(moment->seen->psn, moment->lane->skipping_psn);
+
+	return moment->lane->refused == 1 && packets <= 1;
+}
+
+void ft_nccl_cts_accept_on_grid(struct ft_nccl_moment *moment)
+{
+	if (moment->followed->misfits != 0 && !is_right_behind(moment))
+		ft_nccl_anew_doubt(moment, true);
+	moment->followed->misfits = 0;
+	if (moment->turn != FT_NCCL_LATE)
+		moment->lane->refused = 0;
 }

@@ -43,6 +43,10 @@ bool ft_nccl_cts_dispute(struct ft_nccl_moment *moment, const struct ft_nccl_ask
 bool ft_nccl_cts_asks_for_same(const struct ft_nccl_request *request,
 			       const struct ft_nccl_cts *entry);
 
-/* cts_grid.c: by_grid: a write that has not the place which its PSN says; and such a one that was just refused. */
+/*
+ * cts_grid.c: by_grid: a write that has not the place which its PSN says; such a one that was just refused; and one that has its
+ * place.
+ */
 void ft_nccl_cts_fault_on_grid(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask);
 void ft_nccl_cts_refuse_on_grid(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask);
+void ft_nccl_cts_accept_on_grid(struct ft_nccl_moment *moment);

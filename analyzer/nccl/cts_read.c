@@ -131,7 +131,7 @@ static bool is_in_sequence(struct ft_nccl_followed *followed, const struct ft_nc
 		return true;
 	if (!followed->plain || ft_psn_distance(seen->psn, lane->cts.next) < 0)
 		return false;
-	if (lane->refused != 0 && lane->strays < UINT8_MAX && behind == 1 &&
+	if (lane->refused == 1 && lane->strays < UINT8_MAX && behind == 1 &&
 	    is_counted(followed, seen, device, lane->strays + 1u, ask)) {
 		lane->strays++;
 		return true;
