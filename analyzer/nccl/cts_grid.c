@@ -101,10 +101,10 @@ void ft_nccl_cts_fault_on_grid(struct ft_nccl_moment *moment, const struct ft_nc
 	}
 }
 
+/* Several in a row may as well be on a grid of their own. */
 void ft_nccl_cts_refuse_on_grid(struct ft_nccl_moment *moment, const struct ft_nccl_ask *ask)
 {
-	if (moment->followed->misfits !=
-	    0) /* several in a row may as well be on a grid of their own */
+	if (moment->followed->misfits != 0)
 		ft_nccl_anew_doubt(moment, true);
 	else if (moment->turn == FT_NCCL_NEXT)
 		ft_nccl_cts_fault_on_grid(moment, ask);
