@@ -31,7 +31,7 @@ enum asking { NOBODY, OVER, MAYBE };
 
 /*
  * No more of it is to come on the queue pair, which has brought all of its part; or on any: it has one request, and all that its
- * immediate says is there. An end of which nothing was written before may be forged.
+ * immediate says is there. Of a layout of no release an end of which nothing was written before may as well be forged.
  */
 static bool is_over(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer)
 {
@@ -42,7 +42,7 @@ static bool is_over(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 	if (ft_nccl_is_doubted(transfer) || transfer->undecided ||
 	    ft_nccl_ends_oddly(followed, transfer))
 		return false;
-	return (ft_nccl_share_is_whole(share) && share->bytes != 0) ||
+	return (ft_nccl_share_is_whole(share) && (share->bytes != 0 || !followed->by_grid)) ||
 	       (followed->model.imm_content == FT_NCCL_IMM_LENGTH &&
 		ft_nccl_split_came_whole(followed, transfer));
 }
