@@ -65,14 +65,14 @@ bool ft_nccl_ended_early(const struct ft_nccl_transfer *transfer, const struct f
 	       ft_nccl_immediate_orders(share->immdt, (uint32_t)transfer->written) == 0;
 }
 
-/* All that is known of the queue pair was seen, in its order. */
+/* All that is known of the queue pair was seen, in its order, and what was written behind what asked for it. */
 static bool is_exact(const struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 
 	return moment->turn == FT_NCCL_NEXT && ft_nccl_is_calm(followed) &&
 	       followed->model.is_set_up && !followed->unsure && !followed->partial &&
-	       followed->numbered && !followed->failing && moment->lane->exact &&
+	       !followed->overtaken && followed->numbered && !followed->failing && moment->lane->exact &&
 	       !ft_nccl_turns_are_open(followed);
 }
 
