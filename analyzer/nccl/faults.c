@@ -315,8 +315,8 @@ void ft_nccl_fault_write(struct ft_nccl_moment *moment)
 	    ft_nccl_ends_oddly(moment->followed, before))
 		return;
 	if (before != NULL) {
-		if (!ft_nccl_may_be_rest(moment->followed, before, moment->lane_index,
-					 moment->seen))
+		if (!ft_nccl_fault_rest(moment->connections, moment->followed, before,
+					moment->lane_index, moment->seen))
 			tell_replay(moment, before);
 	} else if (asked != NULL && asked->has_cts)
 		ft_nccl_tell_outside(moment, asked);

@@ -91,8 +91,8 @@ static void tell_unasked(struct ft_nccl_connections *connections,
 		ft_nccl_found_in(followed, &lane->early, FT_NCCL_WRITE_UNASKED, certainty);
 
 	if (!ft_nccl_is_alone(followed) || may_be_of_last(followed, lane) ||
-	    ft_nccl_may_be_rest_before(followed, (uint8_t)(lane - followed->lanes), lane->early_k,
-				       &lane->early))
+	    ft_nccl_fault_rest_before(connections, followed, (uint8_t)(lane - followed->lanes),
+				      lane->early_k, &lane->early))
 		return;
 	found.has_k = true;
 	found.k = lane->early_k;

@@ -36,22 +36,64 @@ static bool exceeds(const struct ft_nccl_followed *followed,
 	return (share->requests >> request & 1) == 0 || seen->length > written;
 }
 
-bool ft_nccl_may_be_rest(const struct ft_nccl_followed *followed,
-			 const struct ft_nccl_transfer *transfer, uint8_t lane,
-			 const struct ft_nccl_seen *seen)
+static bool may_be_rest(const struct ft_nccl_followed *followed,
+			const struct ft_nccl_transfer *transfer, uint8_t lane,
+			const struct ft_nccl_seen *seen)
 {
 	return transfer->has_cts && ft_nccl_ring_shares(&followed->ring, transfer)[lane].ended &&
 	       exceeds(followed, transfer, lane, seen);
 }
 
-bool ft_nccl_may_be_rest_before(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k,
-				const struct ft_nccl_seen *seen)
+void ft_nccl_tell_either(struct ft_nccl_connections *connections, const struct ft_nccl_found *found,
+			 uint64_t frame, uint64_t ts_ns)
+{
+	struct ft_nccl_found other = *found;
+
+	other.frame = frame;
+	other.ts_ns = ts_ns;
+	ft_nccl_tell_of_data(connections, found);
+	ft_nccl_tell_of_data(connections, &other);
+}
+
+/* The end and the write. */
+static void tell_both(struct ft_nccl_connections *connections,
+		      const struct ft_nccl_followed *followed,
+		      const struct ft_nccl_transfer *transfer, uint8_t lane,
+		      const struct ft_nccl_seen *seen)
+{
+	const uint64_t end = ft_nccl_ring_shares(&followed->ring, transfer)[lane].imm_frame;
+	struct ft_nccl_found found =
+		ft_nccl_found_in(followed, seen, FT_NCCL_WRITE_UNASKED, FT_NCCL_CERTAINTY_OF_BOTH);
+
+	ft_nccl_found_set_k(&found, transfer->message.k);
+	snprintf(found.text, sizeof found.text,
+		 "message %" PRIu64 " ended in frame %" PRIu64 " and frame %" PRIu64
+		 " writes %" PRIu32 " bytes to 0x%" PRIx64 " for it: one of the two is forged",
+		 transfer->message.k, end, seen->frame, seen->length, seen->va);
+	ft_nccl_tell_either(connections, &found, end, transfer->message.last_ts_ns);
+}
+
+bool ft_nccl_fault_rest(struct ft_nccl_connections *connections,
+			const struct ft_nccl_followed *followed,
+			const struct ft_nccl_transfer *transfer, uint8_t lane,
+			const struct ft_nccl_seen *seen)
+{
+	if (!may_be_rest(followed, transfer, lane, seen))
+		return false;
+	if (!ft_nccl_is_doubted(transfer))
+		tell_both(connections, followed, transfer, lane, seen);
+	return true;
+}
+
+bool ft_nccl_fault_rest_before(struct ft_nccl_connections *connections,
+			       const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k,
+			       const struct ft_nccl_seen *seen)
 {
 	const uint32_t step = ft_nccl_split_step(followed);
 	const struct ft_nccl_transfer *before =
 		step != 0 && k >= step ? ft_nccl_ring_find(&followed->ring, k - step) : NULL;
 
-	return before != NULL && ft_nccl_may_be_rest(followed, before, lane, seen);
+	return before != NULL && ft_nccl_fault_rest(connections, followed, before, lane, seen);
 }
 
 bool ft_nccl_ended_early(const struct ft_nccl_transfer *transfer, const struct ft_nccl_share *share)
@@ -72,8 +114,8 @@ static bool is_exact(const struct ft_nccl_moment *moment)
 
 	return moment->turn == FT_NCCL_NEXT && ft_nccl_is_calm(followed) &&
 	       followed->model.is_set_up && !followed->unsure && !followed->partial &&
-	       !followed->overtaken && followed->numbered && !followed->failing && moment->lane->exact &&
-	       !ft_nccl_turns_are_open(followed);
+	       !followed->overtaken && followed->numbered && !followed->failing &&
+	       moment->lane->exact && !ft_nccl_turns_are_open(followed);
 }
 
 void ft_nccl_fault_few(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
@@ -117,6 +159,35 @@ bool ft_nccl_fault_sizes(struct ft_nccl_moment *moment, uint64_t k)
 	return true;
 }
 
+/* What the queue pair wrote there for the message before; NULL: it is not remembered. */
+static const struct ft_nccl_begun *written_there(const struct ft_nccl_share *share,
+						 const struct ft_nccl_seen *seen)
+{
+	if (share->last.frame != 0 && share->last.va == seen->va)
+		return &share->last;
+	return share->begun && share->first.va == seen->va ? &share->first : NULL;
+}
+
+/* The message has two writes to one place. */
+static bool tell_twice(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_begun *first = written_there(
+		ft_nccl_ring_shares(&followed->ring, open) + moment->lane_index, moment->seen);
+	struct ft_nccl_found found = ft_nccl_found_in(followed, moment->seen, FT_NCCL_WRITE_UNASKED,
+						      FT_NCCL_CERTAINTY_OF_BOTH);
+
+	if (first == NULL)
+		return false;
+	ft_nccl_found_set_k(&found, open->message.k);
+	snprintf(found.text, sizeof found.text,
+		 "message %" PRIu64 " has what frame %" PRIu64 " and frame %" PRIu64
+		 " write to 0x%" PRIx64 ": one of the two is forged",
+		 open->message.k, first->frame, moment->seen->frame, moment->seen->va);
+	ft_nccl_tell_either(moment->connections, &found, first->frame, first->ts_ns);
+	return true;
+}
+
 bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
@@ -126,8 +197,10 @@ bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins)
 		ft_nccl_found_in(followed, moment->seen, FT_NCCL_WRITE_UNASKED, 0.9);
 
 	if (begins <= lane->at || open == NULL || !open->has_cts || ft_nccl_is_doubted(open) ||
-	    !is_exact(moment) || exceeds(followed, open, moment->lane_index, moment->seen))
+	    !is_exact(moment))
 		return false;
+	if (exceeds(followed, open, moment->lane_index, moment->seen))
+		return tell_twice(moment, open);
 	snprintf(found.text, sizeof found.text,
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 ", with all of message %" PRIu64
 		 " written but no end of it yet",

@@ -194,6 +194,30 @@ static bool is_true_end(const struct ft_nccl_moment *moment)
 	       ft_nccl_ended_early(before, share);
 }
 
+/* Ends come in empty writes here, and the one before this did not. False: no. */
+static bool tell_second(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found)
+{
+	const struct ft_nccl_followed *followed = moment->followed;
+	const struct ft_nccl_transfer *before =
+		ft_nccl_ring_find(&followed->ring, moment->lane->at);
+	struct ft_nccl_found either = *found;
+	const struct ft_nccl_share *share;
+
+	if (before == NULL || before->bare || followed->model.adaptive == FT_NCCL_NO)
+		return false;
+	share = ft_nccl_ring_shares(&followed->ring, before) + moment->lane_index;
+	if (!share->ended)
+		return false;
+	either.certainty = FT_NCCL_CERTAINTY_OF_BOTH;
+	snprintf(either.text, sizeof either.text,
+		 "a write with immediate in frame %" PRIu64 " and an empty one in frame %" PRIu64
+		 " end one message: one of the two is forged",
+		 share->imm_frame, moment->seen->frame);
+	ft_nccl_tell_either(moment->connections, &either, share->imm_frame,
+			    before->message.last_ts_ns);
+	return true;
+}
+
 bool ft_nccl_fault_end(struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
@@ -205,7 +229,7 @@ bool ft_nccl_fault_end(struct ft_nccl_moment *moment)
 	    lane->ended_to != moment->seen->psn || followed->failing ||
 	    (!ft_nccl_is_bare_end(moment->seen) && !knows_lengths(followed)))
 		return false;
-	if (is_true_end(moment))
+	if (is_true_end(moment) || tell_second(moment, &found))
 		return true;
 	snprintf(found.text, sizeof found.text,
 		 "an empty write with the immediate 0x%08" PRIx32

@@ -63,18 +63,25 @@ static inline bool ft_nccl_may_be_anothers(const struct ft_nccl_followed *follow
 /* faults_early.c: the clear-to-sends before message k were all seen, as far as they are remembered and the capture reaches. */
 bool ft_nccl_saw_all_before(const struct ft_nccl_followed *followed, uint64_t k);
 
+/* faults_ends.c: likewise this frame, at that time, and the one that was found: one of the two is forged. */
+#define FT_NCCL_CERTAINTY_OF_BOTH 0.6
+void ft_nccl_tell_either(struct ft_nccl_connections *connections, const struct ft_nccl_found *found,
+			 uint64_t frame, uint64_t ts_ns);
+
 /*
  * faults_ends.c: a write may be what the message should have had on the queue pair before its end came: more than there was for one
  * of its requests, or the first for it; of a message that came whole, more than all of it. Then that
- * end, or what went there, was forged, and not this.
+ * end, or what went there, was forged, or this is: both are told, unless something else is told of the message. False: it may not.
  */
-bool ft_nccl_may_be_rest(const struct ft_nccl_followed *followed,
-			 const struct ft_nccl_transfer *transfer, uint8_t lane,
-			 const struct ft_nccl_seen *seen);
+bool ft_nccl_fault_rest(struct ft_nccl_connections *connections,
+			const struct ft_nccl_followed *followed,
+			const struct ft_nccl_transfer *transfer, uint8_t lane,
+			const struct ft_nccl_seen *seen);
 
-/* faults_ends.c: likewise of the message before k on the queue pair. */
-bool ft_nccl_may_be_rest_before(const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k,
-				const struct ft_nccl_seen *seen);
+/* Likewise of the message before k on the queue pair. */
+bool ft_nccl_fault_rest_before(struct ft_nccl_connections *connections,
+			       const struct ft_nccl_followed *followed, uint8_t lane, uint64_t k,
+			       const struct ft_nccl_seen *seen);
 
 /* faults_ends.c: what ended the message on the queue pair does not fit what there was of it. */
 bool ft_nccl_ended_early(const struct ft_nccl_transfer *transfer,
