@@ -91,6 +91,9 @@ void ft_nccl_fault_few(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
  */
 bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins);
 
+/* Likewise where it goes to what that message was written to already. */
+bool ft_nccl_fault_twice(struct ft_nccl_moment *moment);
+
 /*
  * Sizes of message k, while one is under way: false if it is this one, or that is not sure. Otherwise the write is none of the
  * connection's, and it is in doubt whether what came of the one under way is.

@@ -113,9 +113,9 @@ static bool is_exact(const struct ft_nccl_moment *moment)
 	const struct ft_nccl_followed *followed = moment->followed;
 
 	return moment->turn == FT_NCCL_NEXT && ft_nccl_is_calm(followed) &&
-	       followed->model.is_set_up && !followed->unsure && !followed->partial &&
-	       !followed->overtaken && followed->numbered && !followed->failing &&
-	       moment->lane->exact && !ft_nccl_turns_are_open(followed);
+	       (followed->model.is_set_up || ft_nccl_had_all(followed)) && !followed->unsure &&
+	       !followed->partial && !followed->overtaken && followed->numbered &&
+	       !followed->failing && moment->lane->exact && !ft_nccl_turns_are_open(followed);
 }
 
 void ft_nccl_fault_few(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
@@ -188,23 +188,60 @@ static bool tell_twice(const struct ft_nccl_moment *moment, const struct ft_nccl
 	return true;
 }
 
-bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins)
+static bool tell_unended(const struct ft_nccl_moment *moment)
 {
-	const struct ft_nccl_followed *followed = moment->followed;
-	const struct ft_nccl_lane *lane = moment->lane;
-	const struct ft_nccl_transfer *open = ft_nccl_ring_find(&followed->ring, lane->at);
 	struct ft_nccl_found found =
-		ft_nccl_found_in(followed, moment->seen, FT_NCCL_WRITE_UNASKED, 0.9);
+		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_WRITE_UNASKED, 0.9);
 
-	if (begins <= lane->at || open == NULL || !open->has_cts || ft_nccl_is_doubted(open) ||
-	    !is_exact(moment))
-		return false;
-	if (exceeds(followed, open, moment->lane_index, moment->seen))
-		return tell_twice(moment, open);
 	snprintf(found.text, sizeof found.text,
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 ", with all of message %" PRIu64
 		 " written but no end of it yet",
-		 moment->seen->length, moment->seen->va, lane->at);
+		 moment->seen->length, moment->seen->va, moment->lane->at);
 	ft_nccl_tell_of_data(moment->connections, &found);
 	return true;
+}
+
+static bool tell_amid(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
+{
+	return exceeds(moment->followed, open, moment->lane_index, moment->seen)
+		       ? tell_twice(moment, open)
+		       : tell_unended(moment);
+}
+
+/* The message under way on the queue pair; NULL: it is not sure what belongs to it. */
+static const struct ft_nccl_transfer *under_way(const struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_transfer *open =
+		ft_nccl_ring_find(&moment->followed->ring, moment->lane->at);
+
+	if (open == NULL || !open->has_cts || ft_nccl_is_doubted(open) || !is_exact(moment))
+		return NULL;
+	return open;
+}
+
+bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins)
+{
+	const struct ft_nccl_transfer *open = under_way(moment);
+
+	return begins > moment->lane->at && open != NULL && tell_amid(moment, open);
+}
+
+/* The one before lacks packets yet. */
+static bool is_within_write(const struct ft_nccl_moment *moment)
+{
+	return moment->lane->writing &&
+	       ft_psn_distance(moment->lane->write_end, moment->seen->psn) >= 0;
+}
+
+bool ft_nccl_fault_twice(struct ft_nccl_moment *moment)
+{
+	const struct ft_nccl_ring *ring = &moment->followed->ring;
+	const struct ft_nccl_transfer *open = moment->lane->open ? under_way(moment) : NULL;
+	uint8_t request;
+
+	if (open == NULL || moment->seen->length == 0 || is_within_write(moment) ||
+	    !ft_nccl_answers(moment->followed, open, moment->seen, &request))
+		return false;
+	return (ft_nccl_ring_shares(ring, open)[moment->lane_index].requests >> request & 1) != 0 &&
+	       tell_amid(moment, open);
 }
