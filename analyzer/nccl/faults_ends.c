@@ -214,7 +214,8 @@ static const struct ft_nccl_transfer *under_way(const struct ft_nccl_moment *mom
 	const struct ft_nccl_transfer *open =
 		ft_nccl_ring_find(&moment->followed->ring, moment->lane->at);
 
-	if (open == NULL || !open->has_cts || ft_nccl_is_doubted(open) || !is_exact(moment))
+	if (open == NULL || !open->has_cts || open->partial || ft_nccl_is_doubted(open) ||
+	    !is_exact(moment))
 		return NULL;
 	return open;
 }
@@ -242,6 +243,7 @@ bool ft_nccl_fault_twice(struct ft_nccl_moment *moment)
 	if (open == NULL || moment->seen->length == 0 || is_within_write(moment) ||
 	    !ft_nccl_answers(moment->followed, open, moment->seen, &request))
 		return false;
-	return (ft_nccl_ring_shares(ring, open)[moment->lane_index].requests >> request & 1) != 0 &&
+	return ft_nccl_ring_requests(ring, open)[request].has_offered &&
+	       (ft_nccl_ring_shares(ring, open)[moment->lane_index].requests >> request & 1) != 0 &&
 	       tell_amid(moment, open);
 }
