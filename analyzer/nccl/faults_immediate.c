@@ -194,7 +194,7 @@ static bool is_true_end(const struct ft_nccl_moment *moment)
 	       ft_nccl_ended_early(before, share);
 }
 
-/* Ends come in empty writes here, and the one before this did not. False: no. */
+/* Ends come in empty writes here, and the one before this did not, and ended what nobody had asked for. False: no. */
 static bool tell_second(const struct ft_nccl_moment *moment, const struct ft_nccl_found *found)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
@@ -203,7 +203,8 @@ static bool tell_second(const struct ft_nccl_moment *moment, const struct ft_ncc
 	struct ft_nccl_found either = *found;
 	const struct ft_nccl_share *share;
 
-	if (before == NULL || before->bare || followed->model.adaptive == FT_NCCL_NO)
+	if (before == NULL || before->has_cts || before->bare ||
+	    followed->model.adaptive == FT_NCCL_NO)
 		return false;
 	share = ft_nccl_ring_shares(&followed->ring, before) + moment->lane_index;
 	if (!share->ended)
