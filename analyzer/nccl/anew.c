@@ -2,6 +2,7 @@
 
 #include "dispute.h"
 #include "faults_parts.h"
+#include "misnamed.h"
 #include "order.h"
 #include "turns.h"
 #include "written.h"
@@ -228,6 +229,14 @@ void ft_nccl_anew_go_on(const struct ft_nccl_moment *moment)
 	}
 }
 
+/* What goes on decides about it: where a set-up may be wrong about a queue pair, once all that it names had data. */
+static bool is_decided(const struct ft_nccl_doubt *doubt, const struct ft_nccl_moment *moment,
+		       bool is_cts)
+{
+	return is_of(doubt, moment, is_cts) &&
+	       (is_cts || !doubt->is_anothers || !ft_nccl_lacks_data(moment->followed));
+}
+
 /* The sequence that began anew has grown up to where the old one seems to go on. */
 static bool has_grown(const struct ft_nccl_doubt *doubt, uint32_t psn)
 {
@@ -244,7 +253,7 @@ void ft_nccl_anew_refute(const struct ft_nccl_moment *moment, bool is_cts)
 	if (moment->followed->doubts == 0)
 		return;
 	for (unsigned i = 0; i < count; i++) {
-		if (is_of(&connections->doubts[i], moment, is_cts)) {
+		if (is_decided(&connections->doubts[i], moment, is_cts)) {
 			moment->followed->doubts--;
 			if (!has_grown(&connections->doubts[i], moment->seen->psn) &&
 			    may_tell(moment->followed, &connections->doubts[i]))

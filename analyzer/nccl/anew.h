@@ -38,8 +38,8 @@ void ft_nccl_tell_if_it_goes_on(struct ft_nccl_connections *connections,
 				const struct ft_nccl_found *found, bool may_be_new);
 
 /*
- * Likewise where the set-up may have another queue pair than the connection: it is told once data came on that, and never if none
- * does.
+ * Likewise where the set-up may have another queue pair than the connection: it is told once data came on all that it names, and
+ * never if none does.
  */
 void ft_nccl_tell_once_answered(struct ft_nccl_connections *connections,
 				struct ft_nccl_followed *followed,

@@ -4,6 +4,7 @@
 
 #include "anchor.h"
 #include "anew.h"
+#include "faults.h"
 
 static bool has_place(const struct ft_nccl_party *party, const uint8_t address[16])
 {
@@ -22,10 +23,12 @@ static bool lacks_asking(const struct ft_nccl_followed *followed)
 	return false;
 }
 
-/* Likewise that data goes to. Of those that metadata names beyond one of each device some may be none. */
-static bool lacks_data(const struct ft_nccl_followed *followed)
+/* Of those that metadata names beyond one of each device some may be none: then messages come whole without them. */
+bool ft_nccl_lacks_data(const struct ft_nccl_followed *followed)
 {
-	const uint8_t sure = followed->unsure ? followed->model.devices : followed->lane_count;
+	const bool may_be_fewer = followed->unsure && !ft_nccl_has_guessed_lanes(followed) &&
+				  ft_nccl_had_all(followed);
+	const uint8_t sure = may_be_fewer ? followed->model.devices : followed->lane_count;
 
 	for (uint8_t i = 0; i < followed->lane_count && i < sure; i++)
 		if (!followed->lanes[i].carried)
@@ -44,7 +47,7 @@ bool ft_nccl_may_be_misnamed(const struct ft_nccl_followed *followed,
 	return (has_place(receiver, seen->ends.src) && has_place(sender, seen->ends.dst) &&
 		lacks_asking(followed)) ||
 	       (has_place(sender, seen->ends.src) && has_place(receiver, seen->ends.dst) &&
-		lacks_data(followed));
+		ft_nccl_lacks_data(followed));
 }
 
 /* Of several, which share messages or take turns, it is not known which one is meant. */

@@ -7,6 +7,9 @@
  * its two hosts outweighs what the set-up says: a queue pair that was named, and of which nothing was seen, may have another number.
  */
 
+/* Nothing came on one of the queue pairs that data goes to. */
+bool ft_nccl_lacks_data(const struct ft_nccl_followed *followed);
+
 /* A write to what the connection announced, to none of its queue pairs: it may be the connection's own. */
 bool ft_nccl_may_be_misnamed(const struct ft_nccl_followed *followed,
 			     const struct ft_nccl_seen *seen);

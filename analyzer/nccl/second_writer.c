@@ -192,16 +192,24 @@ static void tell_of_place(struct ft_nccl_connections *connections,
 	ft_nccl_tell_if_it_goes_on(connections, followed, &found, true);
 }
 
-/*
- * Nothing came on a queue pair that the set-up names, and this may be what belongs there. Of a single one its first data tells; of
- * several it is not known which one is meant.
- */
+/* Nothing came on a queue pair that the set-up names, and this may be what belongs there: data on all that it names tells. */
 static void tell_of_misnamed(struct ft_nccl_connections *connections,
 			     struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen,
 			     const struct ft_nccl_found *found)
 {
-	if (followed->lane_count == 1 && is_at(&followed->model.receiver, seen))
+	if (followed->named && is_at(&followed->model.receiver, seen))
 		ft_nccl_tell_once_answered(connections, followed, found);
+}
+
+/* Where a set-up names all queue pairs it is none of them, however they share the messages. */
+static void tell_of_other(struct ft_nccl_connections *connections,
+			  const struct ft_nccl_followed *followed,
+			  const struct ft_nccl_found *found)
+{
+	if (followed->model.is_set_up && followed->named)
+		ft_nccl_tell_of_sender(connections, found);
+	else
+		ft_nccl_tell(connections, found);
 }
 
 bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
@@ -236,6 +244,6 @@ bool ft_nccl_fault_stranger(struct ft_nccl_connections *connections,
 	else if (is_guessed)
 		tell_of_guessed(connections, followed, seen, &found, has_all);
 	else
-		ft_nccl_tell(connections, &found);
+		tell_of_other(connections, followed, &found);
 	return true;
 }

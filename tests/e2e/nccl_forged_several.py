@@ -3,7 +3,7 @@
 import collections
 
 from harness import fabtap, main
-from nccl import BTH, document, opcode
+from nccl import BTH, document, opcode, retouched
 from nccl_forged import PSN, Place, WithForged, field, psn_of, with_psn
 from pcapfile import read_pcap
 from roce import number
@@ -72,6 +72,20 @@ class ForgedOfSeveral(WithForged):
                     self.assertLessEqual(blamed, forged)
                 named[bool(blamed)] += 1
         self.assertGreater(named[True], named[False], named)
+
+    def test_another_queue_pair_of_the_sender(self):
+        """Behind each of the first writes on each queue pair, to where it went: what the set-up names tells that it is none of them."""
+        tried = 0
+        for capture, truth in self.each():
+            if len(truth["connections"]) != 1 or len(truth["connections"][0]["receiver_qpns"]) < 2:
+                continue
+            header, records = read_pcap(capture)
+            for write in [w for m in truth["messages"][:3] for w in m["wire"] if w["dmalen"] >= 64]:
+                at = write["first_frame"] - 1
+                forged = retouched(records[at], psn=4711, qpn=0xabcd, reth=(int(write["va"], 16), 64))
+                self.named("another queue pair", capture, header, records[:at + 1] + [forged] + records[at + 1:], at + 2)
+                tried += 1
+        self.assertGreater(tried, 5)
 
 
 if __name__ == "__main__":

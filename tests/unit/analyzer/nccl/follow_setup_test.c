@@ -323,6 +323,75 @@ static void queue_pairs_that_a_set_up_does_not_name(void **state)
 	}
 }
 
+/* One of two queue pairs' shares of message k, or what goes to another one there. */
+static uint64_t show_share(struct follow *follow, uint64_t k, uint32_t qpn, uint32_t share)
+{
+	enum { SHARE = 512, SHARES = 2 };
+	const struct packet packet = {
+		.from = SENDER,
+		.to = RECEIVER,
+		.opcode = 0x0b,
+		.qpn = qpn,
+		.psn = (uint32_t)k,
+		.va = buffer_of(k) + (uint64_t)share * SHARE,
+		.rkey = DATA_KEY,
+		.length = SHARE,
+		.immdt = SHARES * SHARE,
+		.payload = SHARE,
+	};
+
+	return follow_packet(follow, &packet);
+}
+
+/*
+ * Likewise where two queue pairs share messages. What comes before data on both may be one's of them, which is named wrong; it is
+ * none if both have theirs.
+ */
+static void one_of_two_queue_pairs_that_a_set_up_does_not_name(void **state)
+{
+	enum { OTHER = RECEIVER_QP + 40, SECOND = RECEIVER_QP + 2, MESSAGES = 6 };
+	static const struct {
+		uint32_t second;         /* what has the second shares */
+		uint32_t metadata_bytes; /* 2.27 names those that there are; 2.24 may name more */
+		bool is_late;            /* the other one writes behind both shares */
+		unsigned told;
+	} cases[] = {
+		{ SECOND, 3648, false, 1 }, { SECOND, 3648, true, 1 }, { OTHER, 3648, false, 0 },
+		{ SECOND, 3576, false, 1 }, { SECOND, 3576, true, 1 }, { OTHER, 3576, false, 0 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct follow *follow = follow_start('E');
+		uint64_t frame = 0;
+
+		learn_set_up(follow->connections,
+			     &(struct set_up){ .queue_pairs = 2,
+					       .metadata_bytes = cases[i].metadata_bytes,
+					       .fifo = FIFO_AT });
+		ask(follow, 0);
+		show_share(follow, 0, RECEIVER_QP, 0);
+		if (!cases[i].is_late && cases[i].told != 0)
+			frame = show_share(follow, 0, OTHER, 0);
+		assert_int_equal(follow->found_count, 0);
+		show_share(follow, 0, cases[i].second, 1);
+		if (cases[i].is_late)
+			frame = show_share(follow, 0, OTHER, 0);
+		for (uint64_t k = 1; k < MESSAGES; k++) {
+			ask(follow, k);
+			show_share(follow, k, RECEIVER_QP, 0);
+			show_share(follow, k, cases[i].second, 1);
+		}
+		follow_keep(follow);
+		assert_int_equal(follow->found_count, cases[i].told);
+		if (cases[i].told != 0) {
+			assert_int_equal(follow->found[0].fault, FT_NCCL_SECOND_WRITER);
+			assert_int_equal(follow->found[0].frame, frame);
+		}
+		follow_stop(follow);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -337,6 +406,7 @@ int main(void)
 		cmocka_unit_test(a_cut_set_up_that_may_be_of_another_is_left),
 		cmocka_unit_test(a_first_clear_to_send_that_the_set_up_contradicts),
 		cmocka_unit_test(queue_pairs_that_a_set_up_does_not_name),
+		cmocka_unit_test(one_of_two_queue_pairs_that_a_set_up_does_not_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
