@@ -126,12 +126,26 @@ static void pass_over(struct ft_nccl_moment *moment, const struct ft_nccl_answer
 		lane->open = false;
 }
 
+/*
+ * It goes on where a message is under way that did not ask for it, as what the queue pair has by another way of taking turns might.
+ */
+static bool is_more_of_another(const struct ft_nccl_moment *moment,
+			       const struct ft_nccl_answer *answer)
+{
+	const struct ft_nccl_transfer *open =
+		ft_nccl_ring_find(&moment->followed->ring, moment->lane->at);
+
+	return answer->kind == FT_NCCL_ANSWER_MORE && ft_nccl_turns_count(moment) && open != NULL &&
+	       open->has_cts;
+}
+
 /* Nobody was seen to ask for it. */
 static bool may_go_nowhere(const struct ft_nccl_moment *moment, const struct ft_nccl_answer *answer)
 {
 	if (moment->accepted)
 		return false;
 	return answer->kind == FT_NCCL_ANSWER_NONE || answer->odd ||
+	       is_more_of_another(moment, answer) ||
 	       (answer->kind == FT_NCCL_ANSWER_DATA && answer->k > moment->followed->newest);
 }
 
