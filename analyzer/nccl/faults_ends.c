@@ -36,9 +36,9 @@ static bool exceeds(const struct ft_nccl_followed *followed,
 	return (share->requests >> request & 1) == 0 || seen->length > written;
 }
 
-static bool may_be_rest(const struct ft_nccl_followed *followed,
-			const struct ft_nccl_transfer *transfer, uint8_t lane,
-			const struct ft_nccl_seen *seen)
+bool ft_nccl_may_be_rest(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer, uint8_t lane,
+			 const struct ft_nccl_seen *seen)
 {
 	return transfer->has_cts && ft_nccl_ring_shares(&followed->ring, transfer)[lane].ended &&
 	       exceeds(followed, transfer, lane, seen);
@@ -78,7 +78,7 @@ bool ft_nccl_fault_rest(struct ft_nccl_connections *connections,
 			const struct ft_nccl_transfer *transfer, uint8_t lane,
 			const struct ft_nccl_seen *seen)
 {
-	if (!may_be_rest(followed, transfer, lane, seen))
+	if (!ft_nccl_may_be_rest(followed, transfer, lane, seen))
 		return false;
 	if (!ft_nccl_is_doubted(transfer))
 		tell_both(connections, followed, transfer, lane, seen);

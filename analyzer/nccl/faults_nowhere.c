@@ -40,7 +40,9 @@ static bool is_over(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 		ft_nccl_ring_shares(&followed->ring, transfer) + moment->lane_index;
 
 	if (ft_nccl_is_doubted(transfer) || transfer->undecided ||
-	    ft_nccl_ends_oddly(followed, transfer))
+	    ft_nccl_ends_oddly(followed, transfer) ||
+	    (transfer->message.request_count > 1 &&
+	     ft_nccl_may_be_rest(followed, transfer, moment->lane_index, moment->seen)))
 		return false;
 	return (ft_nccl_share_is_whole(share) && (share->bytes != 0 || !followed->by_grid)) ||
 	       (followed->model.imm_content == FT_NCCL_IMM_LENGTH &&

@@ -70,8 +70,15 @@ void ft_nccl_tell_either(struct ft_nccl_connections *connections, const struct f
 
 /*
  * faults_ends.c: a write may be what the message should have had on the queue pair before its end came: more than there was for one
- * of its requests, or the first for it; of a message that came whole, more than all of it. Then that
- * end, or what went there, was forged, or this is: both are told, unless something else is told of the message. False: it may not.
+ * of its requests, or the first for it; of a message that came whole, more than all of it.
+ */
+bool ft_nccl_may_be_rest(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *transfer, uint8_t lane,
+			 const struct ft_nccl_seen *seen);
+
+/*
+ * Then that end, or what went there, was forged, or this is: both are told, unless something else is told of the message. False: it
+ * may not be.
  */
 bool ft_nccl_fault_rest(struct ft_nccl_connections *connections,
 			const struct ft_nccl_followed *followed,

@@ -1,14 +1,23 @@
 """Frames forged into connections of several queue pairs: no other frame is blamed."""
 
 import collections
+import struct
 
 from harness import fabtap, main
-from nccl import BTH, document, opcode, retouched
-from nccl_forged import PSN, Place, WithForged, field, psn_of, with_psn
+from nccl import BTH, IP, WRITE_ONLY_IMM, document, opcode, retouched
+from nccl_forged import PSN, Place, WithForged, field, lengthened, psn_of, with_psn
 from pcapfile import read_pcap
 from roce import number
 
 ACK = 0x11
+
+
+def with_immediate(record, immediate):
+    """Of a WRITE Only. Its ICRC and the checksum of its header are as they were."""
+    frame = record[16:]
+    size = struct.pack(">H", len(frame) - IP + 4), struct.pack(">H", len(frame) - IP - 20 + 4)
+    return lengthened(record, 4, frame[:IP + 2] + size[0] + frame[IP + 4:38] + size[1] + frame[40:BTH] + bytes([WRITE_ONLY_IMM]) +
+                      frame[BTH + 1:BTH + 28] + struct.pack("<I", immediate) + frame[BTH + 28:])
 
 
 class Lane(Place):
@@ -51,6 +60,16 @@ class ForgedOfSeveral(WithForged):
                 for lane in range(count):
                     yield capture, header, records, truth, lane
 
+    def requests(self):
+        """Likewise each write of the first message, where that is of several requests."""
+        for capture, truth in self.each():
+            count, message = len(truth["connections"][0]["receiver_qpns"]), truth["messages"][0]
+            if len(truth["connections"]) > 1 or count == 1 or message["n"] == 1:
+                continue
+            header, records = read_pcap(capture)
+            for write in message["wire"]:
+                yield capture, header, Lane(records, truth, write["qp_index"], write["last_frame"] - 1)
+
     def blamed(self, header, records):
         """By either verb; ICRCs are left as they were."""
         path = self.write("forged", header, records)
@@ -86,6 +105,28 @@ class ForgedOfSeveral(WithForged):
                 self.named("another queue pair", capture, header, records[:at + 1] + [forged] + records[at + 1:], at + 2)
                 tried += 1
         self.assertGreater(tried, 5)
+
+    def test_writes_amid_several_requests(self):
+        """Elsewhere, or under another key, whichever message it is of while it is not known how queue pairs take turns."""
+        for capture, header, place in self.requests():
+            like = place.records[place.data[0]]
+            va = int(place.message["receive"]["addrs"][0], 16)
+            for name, frame in (("elsewhere", retouched(like, reth=(va + (1 << 30), 64))),
+                                ("another key", retouched(like, reth=(va, 64), key=0x66666666))):
+                made, forged = place.with_frames([frame])
+                for verb, blamed in zip(("nccl", "audit"), self.blamed(header, made)):
+                    with self.subTest(capture=capture.name, verb=verb, forged=name, frame=place.at + 2):
+                        self.assertEqual(blamed, forged)
+
+    def test_an_end_amid_several_requests(self):
+        """What the message had yet to come is its own."""
+        for capture, header, place in self.requests():
+            like = place.records[place.data[0]]
+            like = retouched(like, reth=(int(place.message["receive"]["addrs"][0], 16), 64))
+            made, forged = place.with_frames([with_immediate(like, 64)])
+            for verb, blamed in zip(("nccl", "audit"), self.blamed(header, made)):
+                with self.subTest(capture=capture.name, verb=verb, frame=place.at + 2):
+                    self.assertLessEqual(blamed, forged)
 
 
 if __name__ == "__main__":
