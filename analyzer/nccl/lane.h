@@ -51,7 +51,7 @@ struct ft_nccl_lane {
 	_Alignas(FT_NCCL_LANE_LINE) struct ft_nccl_tally tally; /* that it had a part of */
 	bool told;        /* it was told that nobody asked for the early one */
 	bool early_known; /* whichever way queue pairs take turns, it is of message `early_k` .. */
-	bool early_open; /* .. or not known of which: it has turn `early_turn` on the queue pair */
+	bool early_open;  /* .. or not known of which: it has turn `early_turn` on the queue pair */
 	bool calm;        /* .. and nothing was lost or out of order for a while before it */
 	bool blurred; /* what overtook PSN `bound_at` may have passed before the lane was known */
 	uint32_t bound_at; /* the first that counts */
@@ -82,8 +82,11 @@ struct ft_nccl_lane {
 	/* so many packets were not taken for data of it when they came, while this PSN was the next */
 	uint32_t left_out, left_out_at;
 	uint32_t left_out_to; /* .. up to this PSN */
-	uint32_t
-		skipping_psn; /* of the clear-to-send that skipped numbers; by_grid: of the last write that was refused */
+	/* of the clear-to-send that skipped numbers; by_grid: of the last write that was refused */
+	uint32_t skipping_psn;
+	uint32_t early_turn;
+	/* by these ways of taking turns what asked for the early one did so elsewhere */
+	uint64_t early_wrong;
 
 	_Alignas(FT_NCCL_LANE_LINE) uint64_t at; /* the message under way, or the last */
 	uint64_t next; /* the next message here is this one or a later one: */
@@ -110,8 +113,6 @@ struct ft_nccl_lane {
 	uint32_t leapt_first, leapt_from; /* the hole began there, and is filled up to here */
 	uint64_t early_step, early_k;     /* when that came, and of which message it is */
 	uint64_t skipping_k;              /* the number of the clear-to-send that skipped some */
-	uint64_t early_wrong; /* by these ways of taking turns what asked for that did so elsewhere */
-	uint32_t early_turn;
 	/* orphans, these and those that came late, oldest first; whatever from `orphan_row_count` on */
 	struct ft_nccl_orphan_row orphan_rows[FT_NCCL_ORPHAN_ROWS];
 };
