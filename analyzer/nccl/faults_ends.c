@@ -45,32 +45,34 @@ bool ft_nccl_may_be_rest(const struct ft_nccl_followed *followed,
 }
 
 void ft_nccl_tell_either(struct ft_nccl_connections *connections, const struct ft_nccl_found *found,
-			 uint64_t frame, uint64_t ts_ns)
+			 const struct ft_nccl_begun *begun)
 {
 	struct ft_nccl_found other = *found;
 
-	other.frame = frame;
-	other.ts_ns = ts_ns;
+	other.frame = begun->frame;
+	other.ts_ns = begun->ts_ns;
 	ft_nccl_tell_of_data(connections, found);
 	ft_nccl_tell_of_data(connections, &other);
 }
 
-/* The end and the write. */
+/* What the message began with on the queue pair, and the write. */
 static void tell_both(struct ft_nccl_connections *connections,
 		      const struct ft_nccl_followed *followed,
 		      const struct ft_nccl_transfer *transfer, uint8_t lane,
 		      const struct ft_nccl_seen *seen)
 {
-	const uint64_t end = ft_nccl_ring_shares(&followed->ring, transfer)[lane].imm_frame;
+	const struct ft_nccl_share *share = ft_nccl_ring_shares(&followed->ring, transfer) + lane;
 	struct ft_nccl_found found =
 		ft_nccl_found_in(followed, seen, FT_NCCL_WRITE_UNASKED, FT_NCCL_CERTAINTY_OF_BOTH);
 
+	if (!share->begun)
+		return;
 	ft_nccl_found_set_k(&found, transfer->message.k);
 	snprintf(found.text, sizeof found.text,
-		 "message %" PRIu64 " ended in frame %" PRIu64 " and frame %" PRIu64
+		 "message %" PRIu64 " from frame %" PRIu64 " on had ended, and frame %" PRIu64
 		 " writes %" PRIu32 " bytes to 0x%" PRIx64 " for it: one of the two is forged",
-		 transfer->message.k, end, seen->frame, seen->length, seen->va);
-	ft_nccl_tell_either(connections, &found, end, transfer->message.last_ts_ns);
+		 transfer->message.k, share->first.frame, seen->frame, seen->length, seen->va);
+	ft_nccl_tell_either(connections, &found, &share->first);
 }
 
 bool ft_nccl_fault_rest(struct ft_nccl_connections *connections,
@@ -163,9 +165,9 @@ bool ft_nccl_fault_sizes(struct ft_nccl_moment *moment, uint64_t k)
 static const struct ft_nccl_begun *written_there(const struct ft_nccl_share *share,
 						 const struct ft_nccl_seen *seen)
 {
-	if (share->last.frame != 0 && share->last.va == seen->va)
-		return &share->last;
-	return share->begun && share->first.va == seen->va ? &share->first : NULL;
+	if (share->begun && share->first.va == seen->va)
+		return &share->first;
+	return share->last.frame != 0 && share->last.va == seen->va ? &share->last : NULL;
 }
 
 /* The message has two writes to one place. */
@@ -184,7 +186,7 @@ static bool tell_twice(const struct ft_nccl_moment *moment, const struct ft_nccl
 		 "message %" PRIu64 " has what frame %" PRIu64 " and frame %" PRIu64
 		 " write to 0x%" PRIx64 ": one of the two is forged",
 		 open->message.k, first->frame, moment->seen->frame, moment->seen->va);
-	ft_nccl_tell_either(moment->connections, &found, first->frame, first->ts_ns);
+	ft_nccl_tell_either(moment->connections, &found, first);
 	return true;
 }
 

@@ -207,15 +207,14 @@ static bool tell_second(const struct ft_nccl_moment *moment, const struct ft_ncc
 	    followed->model.adaptive == FT_NCCL_NO)
 		return false;
 	share = ft_nccl_ring_shares(&followed->ring, before) + moment->lane_index;
-	if (!share->ended)
+	if (!share->ended || !share->begun)
 		return false;
 	either.certainty = FT_NCCL_CERTAINTY_OF_BOTH;
 	snprintf(either.text, sizeof either.text,
-		 "a write with immediate in frame %" PRIu64 " and an empty one in frame %" PRIu64
-		 " end one message: one of the two is forged",
-		 share->imm_frame, moment->seen->frame);
-	ft_nccl_tell_either(moment->connections, &either, share->imm_frame,
-			    before->message.last_ts_ns);
+		 "what frame %" PRIu64 " begins had ended, and frame %" PRIu64
+		 " ends it once more: one of the two is forged",
+		 share->first.frame, moment->seen->frame);
+	ft_nccl_tell_either(moment->connections, &either, &share->first);
 	return true;
 }
 

@@ -63,10 +63,10 @@ static inline bool ft_nccl_may_be_anothers(const struct ft_nccl_followed *follow
 /* faults_early.c: the clear-to-sends before message k were all seen, as far as they are remembered and the capture reaches. */
 bool ft_nccl_saw_all_before(const struct ft_nccl_followed *followed, uint64_t k);
 
-/* faults_ends.c: likewise this frame, at that time, and the one that was found: one of the two is forged. */
+/* faults_ends.c: likewise the packet that a write began with, and the one that was found: one of the two is forged. */
 #define FT_NCCL_CERTAINTY_OF_BOTH 0.6
 void ft_nccl_tell_either(struct ft_nccl_connections *connections, const struct ft_nccl_found *found,
-			 uint64_t frame, uint64_t ts_ns);
+			 const struct ft_nccl_begun *begun);
 
 /*
  * faults_ends.c: a write may be what the message should have had on the queue pair before its end came: more than there was for one
