@@ -110,14 +110,21 @@ bool ft_nccl_ended_early(const struct ft_nccl_transfer *transfer, const struct f
 }
 
 /* All that is known of the queue pair was seen, in its order, and what was written behind what asked for it. */
-static bool is_exact(const struct ft_nccl_moment *moment)
+static bool is_in_order(const struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 
 	return moment->turn == FT_NCCL_NEXT && ft_nccl_is_calm(followed) &&
-	       (followed->model.is_set_up || ft_nccl_had_all(followed)) && !followed->unsure &&
-	       !followed->partial && !followed->overtaken && followed->numbered &&
-	       !followed->failing && moment->lane->exact && !ft_nccl_turns_are_open(followed);
+	       (followed->model.is_set_up || ft_nccl_had_all(followed)) && !followed->partial &&
+	       !followed->overtaken && followed->numbered && !followed->failing &&
+	       moment->lane->exact;
+}
+
+/* .. and it is known which messages that is of. */
+static bool is_exact(const struct ft_nccl_moment *moment)
+{
+	return is_in_order(moment) && !moment->followed->unsure &&
+	       !ft_nccl_turns_are_open(moment->followed);
 }
 
 void ft_nccl_fault_few(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
@@ -170,7 +177,7 @@ static const struct ft_nccl_begun *written_there(const struct ft_nccl_share *sha
 	return share->last.frame != 0 && share->last.va == seen->va ? &share->last : NULL;
 }
 
-/* The message has two writes to one place. */
+/* The message, whichever it is, has two writes to one place. */
 static bool tell_twice(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
@@ -181,12 +188,28 @@ static bool tell_twice(const struct ft_nccl_moment *moment, const struct ft_nccl
 
 	if (first == NULL)
 		return false;
-	ft_nccl_found_set_k(&found, open->message.k);
 	snprintf(found.text, sizeof found.text,
-		 "message %" PRIu64 " has what frame %" PRIu64 " and frame %" PRIu64
-		 " write to 0x%" PRIx64 ": one of the two is forged",
-		 open->message.k, first->frame, moment->seen->frame, moment->seen->va);
-	ft_nccl_tell_either(moment->connections, &found, first);
+		 "frame %" PRIu64 " and frame %" PRIu64 " write to 0x%" PRIx64
+		 " for one message: one of the two is forged",
+		 first->frame, moment->seen->frame, moment->seen->va);
+	ft_nccl_tell_of_known(moment->connections, &found);
+	found.frame = first->frame;
+	found.ts_ns = first->ts_ns;
+	ft_nccl_tell_of_known(moment->connections, &found);
+	return true;
+}
+
+/* Likewise, and the second one has no more than the first. */
+static bool tell_again(const struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_found found =
+		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_WRITE_UNASKED, 0.9);
+
+	snprintf(found.text, sizeof found.text,
+		 "writes %" PRIu32 " bytes to 0x%" PRIx64
+		 ", where the message under way had its data already",
+		 moment->seen->length, moment->seen->va);
+	ft_nccl_tell_of_known(moment->connections, &found);
 	return true;
 }
 
@@ -217,7 +240,7 @@ static const struct ft_nccl_transfer *under_way(const struct ft_nccl_moment *mom
 		ft_nccl_ring_find(&moment->followed->ring, moment->lane->at);
 
 	if (open == NULL || !open->has_cts || open->partial || ft_nccl_is_doubted(open) ||
-	    !is_exact(moment))
+	    !is_in_order(moment))
 		return NULL;
 	return open;
 }
@@ -226,7 +249,8 @@ bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins)
 {
 	const struct ft_nccl_transfer *open = under_way(moment);
 
-	return begins > moment->lane->at && open != NULL && tell_amid(moment, open);
+	return begins > moment->lane->at && open != NULL && is_exact(moment) &&
+	       tell_amid(moment, open);
 }
 
 /* The one before lacks packets yet. */
@@ -247,5 +271,7 @@ bool ft_nccl_fault_twice(struct ft_nccl_moment *moment)
 		return false;
 	return ft_nccl_ring_requests(ring, open)[request].has_offered &&
 	       (ft_nccl_ring_shares(ring, open)[moment->lane_index].requests >> request & 1) != 0 &&
-	       tell_amid(moment, open);
+	       (exceeds(moment->followed, open, moment->lane_index, moment->seen)
+			? tell_twice(moment, open)
+			: tell_again(moment));
 }
