@@ -19,7 +19,7 @@
  *     connections.c  whose a packet is; the list        strangers.c  queue pairs that may turn out to be NCCL's
  *     announce.c     what others are told of it
  *     learn.c        from a set-up over TCP             lock.c       from clear-to-sends, or lengths alone
- *     cts.c, cts_again.c, cts_read.c  clear-to-sends     family.c     layouts and releases that fit
+ *     cts.c, cts_again.c, cts_read.c, cts_grid.c  clear-to-sends     family.c     layouts and releases that fit
  *     data.c         writes of data                     answer.c     which message a write is of
  *     whose_end.c    whose an end is behind a hole
  *     asked.c        what fits what was asked for

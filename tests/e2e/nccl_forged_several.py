@@ -118,6 +118,17 @@ class ForgedOfSeveral(WithForged):
                     with self.subTest(capture=capture.name, verb=verb, forged=name, frame=place.at + 2):
                         self.assertEqual(blamed, forged)
 
+    def test_a_second_write_amid_several_requests(self):
+        """To where the message has been written to: it is wrong whichever message that is of."""
+        named = collections.Counter()
+        for capture, header, place in self.requests():
+            like = place.records[place.data[0]]
+            like = retouched(like, reth=(int(place.message["receive"]["addrs"][0], 16), 64))
+            made, forged = place.with_frames([like])
+            named.update(forged <= blamed for blamed in self.blamed(header, made))
+        if named:
+            self.assertGreater(named[True], 7 * named[False], named)
+
     def test_an_end_amid_several_requests(self):
         """What the message had yet to come is its own."""
         for capture, header, place in self.requests():
