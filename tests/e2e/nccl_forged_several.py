@@ -108,7 +108,9 @@ class ForgedOfSeveral(WithForged):
 
     def test_writes_amid_several_requests(self):
         """Elsewhere, or under another key, whichever message it is of while it is not known how queue pairs take turns."""
+        tried = 0
         for capture, header, place in self.requests():
+            tried += 1
             like = place.records[place.data[0]]
             va = int(place.message["receive"]["addrs"][0], 16)
             for name, frame in (("elsewhere", retouched(like, reth=(va + (1 << 30), 64))),
@@ -117,6 +119,7 @@ class ForgedOfSeveral(WithForged):
                 for verb, blamed in zip(("nccl", "audit"), self.blamed(header, made)):
                     with self.subTest(capture=capture.name, verb=verb, forged=name, frame=place.at + 2):
                         self.assertEqual(blamed, forged)
+        self.assertGreater(tried, 5)
 
     def test_a_second_write_amid_several_requests(self):
         """To where the message has been written to: it is wrong whichever message that is of."""
@@ -126,18 +129,20 @@ class ForgedOfSeveral(WithForged):
             like = retouched(like, reth=(int(place.message["receive"]["addrs"][0], 16), 64))
             made, forged = place.with_frames([like])
             named.update(forged <= blamed for blamed in self.blamed(header, made))
-        if named:
-            self.assertGreater(named[True], 7 * named[False], named)
+        self.assertGreater(named[True], 7 * named[False], named)
 
     def test_an_end_amid_several_requests(self):
         """What the message had yet to come is its own."""
+        tried = 0
         for capture, header, place in self.requests():
+            tried += 1
             like = place.records[place.data[0]]
             like = retouched(like, reth=(int(place.message["receive"]["addrs"][0], 16), 64))
             made, forged = place.with_frames([with_immediate(like, 64)])
             for verb, blamed in zip(("nccl", "audit"), self.blamed(header, made)):
                 with self.subTest(capture=capture.name, verb=verb, frame=place.at + 2):
                     self.assertLessEqual(blamed, forged)
+        self.assertGreater(tried, 5)
 
 
 if __name__ == "__main__":
