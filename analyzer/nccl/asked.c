@@ -159,6 +159,14 @@ bool ft_nccl_answers_first(const struct ft_nccl_followed *followed,
 	       ft_nccl_fits(followed, ft_nccl_ring_requests(&followed->ring, transfer), seen);
 }
 
+bool ft_nccl_may_begin(const struct ft_nccl_followed *followed,
+		       const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen)
+{
+	return ft_nccl_answers_first(followed, transfer, seen) &&
+	       (transfer->message.request_count == 1 || seen->length == 0 ||
+		!ft_nccl_has_immediate(seen->opcode));
+}
+
 /* An empty part may lie behind the end. */
 static bool lies_in(const struct ft_nccl_followed *followed, const struct ft_nccl_request *request,
 		    const struct ft_nccl_begun *begun)

@@ -26,6 +26,10 @@ bool ft_nccl_answers_first(const struct ft_nccl_followed *followed,
 			   const struct ft_nccl_transfer *transfer,
 			   const struct ft_nccl_seen *seen);
 
+/* It may be what a queue pair has of the message first: several requests end apart from their data. */
+bool ft_nccl_may_begin(const struct ft_nccl_followed *followed,
+		       const struct ft_nccl_transfer *transfer, const struct ft_nccl_seen *seen);
+
 /* A zero-length write whose RETH is all zero. */
 bool ft_nccl_is_bare_end(const struct ft_nccl_seen *seen);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "answer.h"
+#include "asked.h"
 #include "turns.h"
 
 /* Data before its clear-to-send, or with none: what comes behind it tells. */
@@ -42,6 +43,7 @@ static void keep_early(const struct ft_nccl_moment *moment, uint64_t k)
 	lane->early_step = moment->followed->steps;
 	lane->early = *moment->seen;
 	lane->early_k = k;
+	lane->early_begins = lane->ended_to == moment->seen->psn;
 	lane->early_known = ft_nccl_turns_agree(moment->followed, moment->lane_index);
 	ft_nccl_hold(moment->connections, moment->seen->frame);
 }
@@ -124,6 +126,18 @@ static void forget(struct ft_nccl_followed *followed, struct ft_nccl_transfer *t
 		lane->data.next = lane->early.psn;
 }
 
+/* The message asked for it: of several requests the first, if the queue pair began with it and nothing was missed. */
+static bool is_asked(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *transfer,
+		     const struct ft_nccl_lane *lane)
+{
+	uint8_t request;
+
+	if (lane->early_begins && moment->turn == FT_NCCL_NEXT &&
+	    ft_nccl_was_calm(moment->followed, lane))
+		return ft_nccl_may_begin(moment->followed, transfer, &lane->early);
+	return ft_nccl_answers(moment->followed, transfer, &lane->early, &request);
+}
+
 bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
 {
 	struct ft_nccl_followed *followed = moment->followed;
@@ -133,7 +147,6 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		struct ft_nccl_lane *lane = &followed->lanes[i];
-		uint8_t request;
 
 		ft_nccl_fault_open_resolve(moment, i, transfer, told);
 		transfer->doubtful =
@@ -141,7 +154,7 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 		if (!lane->has_early || lane->early_k != transfer->message.k)
 			continue;
 		lane->has_early = false;
-		if (ft_nccl_answers(followed, transfer, &lane->early, &request))
+		if (is_asked(moment, transfer, lane))
 			continue;
 		was_its_own = false;
 		if (lane->early.frame != told && moment->turn == FT_NCCL_NEXT &&

@@ -52,7 +52,8 @@ struct ft_nccl_lane {
 	bool told;        /* it was told that nobody asked for the early one */
 	bool early_known; /* whichever way queue pairs take turns, it is of message `early_k` .. */
 	bool early_open;  /* .. or not known of which: it has turn `early_turn` on the queue pair */
-	bool calm;        /* .. and nothing was lost or out of order for a while before it */
+	bool early_begins; /* .. right behind the end of the message before .. */
+	bool calm;         /* .. and nothing was lost or out of order for a while before it */
 	bool blurred; /* what overtook PSN `bound_at` may have passed before the lane was known */
 	uint32_t bound_at; /* the first that counts */
 	uint32_t tallied;  /* messages of rows that are not remembered any more */
