@@ -236,7 +236,7 @@ static bool begin(struct ft_nccl_moment *moment)
 	ft_nccl_order_see(moment, &moment->lane->data_acked);
 	ft_nccl_turns_carry(moment);
 	ft_nccl_failover_see(moment);
-	if (!moment->accepted && ft_nccl_fault_twice(moment))
+	if (!moment->accepted && ft_nccl_fault_further(moment))
 		return false;
 	answer = ft_nccl_answer_of(moment);
 	ends_orphans = answer.kind == FT_NCCL_ANSWER_END && moment->turn == FT_NCCL_NEXT &&

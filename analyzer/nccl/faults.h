@@ -91,8 +91,11 @@ void ft_nccl_fault_few(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
  */
 bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins);
 
-/* Likewise where it goes to what that message was written to already. */
-bool ft_nccl_fault_twice(struct ft_nccl_moment *moment);
+/*
+ * A write goes to what the message under way on the queue pair asked for, but is not what that has next: false unless it is sure
+ * what it had so far. Then it is told, alone or with the one before it, and is none of the connection's.
+ */
+bool ft_nccl_fault_further(struct ft_nccl_moment *moment);
 
 /*
  * Sizes of message k, while one is under way: false if it is this one, or that is not sure. Otherwise the write is none of the

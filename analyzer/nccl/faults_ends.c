@@ -109,22 +109,14 @@ bool ft_nccl_ended_early(const struct ft_nccl_transfer *transfer, const struct f
 	       ft_nccl_immediate_orders(share->immdt, (uint32_t)transfer->written) == 0;
 }
 
-/* All that is known of the queue pair was seen, in its order, and what was written behind what asked for it. */
-static bool is_in_order(const struct ft_nccl_moment *moment)
+/* What the message asked for, and what the queue pair had of it, is all that there was, and it is known which message it is. */
+static bool is_exact(const struct ft_nccl_moment *moment)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 
-	return moment->turn == FT_NCCL_NEXT && ft_nccl_is_calm(followed) &&
-	       (followed->model.is_set_up || ft_nccl_had_all(followed)) && !followed->partial &&
-	       !followed->overtaken && followed->numbered && !followed->failing &&
-	       moment->lane->exact;
-}
-
-/* .. and it is known which messages that is of. */
-static bool is_exact(const struct ft_nccl_moment *moment)
-{
-	return is_in_order(moment) && !moment->followed->unsure &&
-	       !ft_nccl_turns_are_open(moment->followed);
+	return ft_nccl_is_whole(moment) &&
+	       (followed->model.is_set_up || ft_nccl_had_all(followed)) && !followed->overtaken &&
+	       followed->numbered && !followed->unsure && !ft_nccl_turns_are_open(followed);
 }
 
 void ft_nccl_fault_few(struct ft_nccl_moment *moment, struct ft_nccl_transfer *transfer)
@@ -168,110 +160,18 @@ bool ft_nccl_fault_sizes(struct ft_nccl_moment *moment, uint64_t k)
 	return true;
 }
 
-/* What the queue pair wrote there for the message before; NULL: it is not remembered. */
-static const struct ft_nccl_begun *written_there(const struct ft_nccl_share *share,
-						 const struct ft_nccl_seen *seen)
+bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins)
 {
-	if (share->begun && share->first.va == seen->va)
-		return &share->first;
-	return share->last.frame != 0 && share->last.va == seen->va ? &share->last : NULL;
-}
+	const struct ft_nccl_transfer *open = ft_nccl_whole_under_way(moment);
+	struct ft_nccl_found found =
+		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_WRITE_UNASKED, 0.9);
 
-/* The message, whichever it is, has two writes to one place. */
-static bool tell_twice(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
-{
-	const struct ft_nccl_followed *followed = moment->followed;
-	const struct ft_nccl_begun *first = written_there(
-		ft_nccl_ring_shares(&followed->ring, open) + moment->lane_index, moment->seen);
-	struct ft_nccl_found found = ft_nccl_found_in(followed, moment->seen, FT_NCCL_WRITE_UNASKED,
-						      FT_NCCL_CERTAINTY_OF_BOTH);
-
-	if (first == NULL)
+	if (begins <= moment->lane->at || open == NULL || !is_exact(moment))
 		return false;
-	snprintf(found.text, sizeof found.text,
-		 "frame %" PRIu64 " and frame %" PRIu64 " write to 0x%" PRIx64
-		 " for one message: one of the two is forged",
-		 first->frame, moment->seen->frame, moment->seen->va);
-	ft_nccl_tell_of_known(moment->connections, &found);
-	found.frame = first->frame;
-	found.ts_ns = first->ts_ns;
-	ft_nccl_tell_of_known(moment->connections, &found);
-	return true;
-}
-
-/* Likewise, and the second one has no more than the first. */
-static bool tell_again(const struct ft_nccl_moment *moment)
-{
-	struct ft_nccl_found found =
-		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_WRITE_UNASKED, 0.9);
-
-	snprintf(found.text, sizeof found.text,
-		 "writes %" PRIu32 " bytes to 0x%" PRIx64
-		 ", where the message under way had its data already",
-		 moment->seen->length, moment->seen->va);
-	ft_nccl_tell_of_known(moment->connections, &found);
-	return true;
-}
-
-static bool tell_unended(const struct ft_nccl_moment *moment)
-{
-	struct ft_nccl_found found =
-		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_WRITE_UNASKED, 0.9);
-
 	snprintf(found.text, sizeof found.text,
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 ", with all of message %" PRIu64
 		 " written but no end of it yet",
 		 moment->seen->length, moment->seen->va, moment->lane->at);
 	ft_nccl_tell_of_data(moment->connections, &found);
 	return true;
-}
-
-static bool tell_amid(const struct ft_nccl_moment *moment, const struct ft_nccl_transfer *open)
-{
-	return exceeds(moment->followed, open, moment->lane_index, moment->seen)
-		       ? tell_twice(moment, open)
-		       : tell_unended(moment);
-}
-
-/* The message under way on the queue pair; NULL: it is not sure what belongs to it. */
-static const struct ft_nccl_transfer *under_way(const struct ft_nccl_moment *moment)
-{
-	const struct ft_nccl_transfer *open =
-		ft_nccl_ring_find(&moment->followed->ring, moment->lane->at);
-
-	if (open == NULL || !open->has_cts || open->partial || ft_nccl_is_doubted(open) ||
-	    !is_in_order(moment))
-		return NULL;
-	return open;
-}
-
-bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins)
-{
-	const struct ft_nccl_transfer *open = under_way(moment);
-
-	return begins > moment->lane->at && open != NULL && is_exact(moment) &&
-	       tell_amid(moment, open);
-}
-
-/* The one before lacks packets yet. */
-static bool is_within_write(const struct ft_nccl_moment *moment)
-{
-	return moment->lane->writing &&
-	       ft_psn_distance(moment->lane->write_end, moment->seen->psn) >= 0;
-}
-
-bool ft_nccl_fault_twice(struct ft_nccl_moment *moment)
-{
-	const struct ft_nccl_ring *ring = &moment->followed->ring;
-	const struct ft_nccl_transfer *open = moment->lane->open ? under_way(moment) : NULL;
-	uint8_t request;
-
-	if (open == NULL || moment->seen->length == 0 || is_within_write(moment) ||
-	    !ft_nccl_answers(moment->followed, open, moment->seen, &request))
-		return false;
-	return ft_nccl_ring_requests(ring, open)[request].has_offered &&
-	       (ft_nccl_ring_shares(ring, open)[moment->lane_index].requests >> request & 1) != 0 &&
-	       (exceeds(moment->followed, open, moment->lane_index, moment->seen)
-			? tell_twice(moment, open)
-			: tell_again(moment));
 }

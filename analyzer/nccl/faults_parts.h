@@ -133,3 +133,9 @@ bool ft_nccl_fault_nowhere_again(const struct ft_nccl_moment *moment);
 
 /* It is not in what the message asked for. */
 void ft_nccl_tell_outside(struct ft_nccl_moment *moment, const struct ft_nccl_transfer *asked);
+
+/* faults_further.c: nothing of what the queue pair had of the message under way was missed, and all that asked for it can be read. */
+bool ft_nccl_is_whole(const struct ft_nccl_moment *moment);
+
+/* faults_further.c: then that message; NULL: there is none, or it is not sure what belongs to it. */
+const struct ft_nccl_transfer *ft_nccl_whole_under_way(const struct ft_nccl_moment *moment);

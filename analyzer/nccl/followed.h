@@ -31,6 +31,7 @@
  *     dispute.c      two clear-to-sends for one message
  *     held.c         what may be no data of it          anchor.c     where data begins in a log
  *     faults_open.c  likewise, of a message not known yet   faults_ends.c  with ends that come too early
+ *     faults_further.c  with writes that the message under way cannot have
  *     misnamed.c     numbers in a set-up that packets contradict
  *     misplaced.c    what has no place in the sequence
  *     leap.c         what was ahead of what belongs in its place

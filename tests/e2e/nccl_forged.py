@@ -97,6 +97,14 @@ class WithForged(nccl.WithTruths):
                 {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": "10.0.0.0/8"}]}]}]}))
 
 
+    def blamed(self, header, records):
+        """By either verb; ICRCs are left as they were."""
+        path = self.write("forged", header, records)
+        found = [document(path, options=["--messages", "0", "--no-icrc"])["findings"],
+                 fabtap("audit", "--no-icrc", "-m", self.folder / "all.map.json", "--json", path).json()["findings"]]
+        return [{frame for f in findings if f["rule"].startswith("nccl.") for frame in f["frames"]} for findings in found]
+
+
 class Forged(WithForged):
     def places(self):
         """A message of each capture in which nothing was lost: when it was asked for, and when it was there."""

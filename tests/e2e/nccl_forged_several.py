@@ -1,23 +1,14 @@
 """Frames forged into connections of several queue pairs: no other frame is blamed."""
 
 import collections
-import struct
 
-from harness import fabtap, main
-from nccl import BTH, IP, WRITE_ONLY_IMM, document, opcode, retouched
-from nccl_forged import PSN, Place, WithForged, field, lengthened, psn_of, with_psn
+from harness import main
+from nccl import BTH, opcode, retouched
+from nccl_forged import PSN, Place, WithForged, field, psn_of, with_psn
 from pcapfile import read_pcap
 from roce import number
 
 ACK = 0x11
-
-
-def with_immediate(record, immediate):
-    """Of a WRITE Only. Its ICRC and the checksum of its header are as they were."""
-    frame = record[16:]
-    size = struct.pack(">H", len(frame) - IP + 4), struct.pack(">H", len(frame) - IP - 20 + 4)
-    return lengthened(record, 4, frame[:IP + 2] + size[0] + frame[IP + 4:38] + size[1] + frame[40:BTH] + bytes([WRITE_ONLY_IMM]) +
-                      frame[BTH + 1:BTH + 28] + struct.pack("<I", immediate) + frame[BTH + 28:])
 
 
 class Lane(Place):
@@ -60,23 +51,6 @@ class ForgedOfSeveral(WithForged):
                 for lane in range(count):
                     yield capture, header, records, truth, lane
 
-    def requests(self):
-        """Likewise each write of the first message, where that is of several requests."""
-        for capture, truth in self.each():
-            count, message = len(truth["connections"][0]["receiver_qpns"]), truth["messages"][0]
-            if len(truth["connections"]) > 1 or count == 1 or message["n"] == 1:
-                continue
-            header, records = read_pcap(capture)
-            for write in message["wire"]:
-                yield capture, header, Lane(records, truth, write["qp_index"], write["last_frame"] - 1)
-
-    def blamed(self, header, records):
-        """By either verb; ICRCs are left as they were."""
-        path = self.write("forged", header, records)
-        found = [document(path, options=["--messages", "0", "--no-icrc"])["findings"],
-                 fabtap("audit", "--no-icrc", "-m", self.folder / "all.map.json", "--json", path).json()["findings"]]
-        return [{frame for f in findings if f["rule"].startswith("nccl.") for frame in f["frames"]} for findings in found]
-
     def test_a_message_that_comes_again(self):
         """The first one, on one of the queue pairs that share it, right behind its end."""
         named = collections.Counter()
@@ -104,44 +78,6 @@ class ForgedOfSeveral(WithForged):
                 forged = retouched(records[at], psn=4711, qpn=0xabcd, reth=(int(write["va"], 16), 64))
                 self.named("another queue pair", capture, header, records[:at + 1] + [forged] + records[at + 1:], at + 2)
                 tried += 1
-        self.assertGreater(tried, 5)
-
-    def test_writes_amid_several_requests(self):
-        """Elsewhere, or under another key, whichever message it is of while it is not known how queue pairs take turns."""
-        tried = 0
-        for capture, header, place in self.requests():
-            tried += 1
-            like = place.records[place.data[0]]
-            va = int(place.message["receive"]["addrs"][0], 16)
-            for name, frame in (("elsewhere", retouched(like, reth=(va + (1 << 30), 64))),
-                                ("another key", retouched(like, reth=(va, 64), key=0x66666666))):
-                made, forged = place.with_frames([frame])
-                for verb, blamed in zip(("nccl", "audit"), self.blamed(header, made)):
-                    with self.subTest(capture=capture.name, verb=verb, forged=name, frame=place.at + 2):
-                        self.assertEqual(blamed, forged)
-        self.assertGreater(tried, 5)
-
-    def test_a_second_write_amid_several_requests(self):
-        """To where the message has been written to: it is wrong whichever message that is of."""
-        named = collections.Counter()
-        for capture, header, place in self.requests():
-            like = place.records[place.data[0]]
-            like = retouched(like, reth=(int(place.message["receive"]["addrs"][0], 16), 64))
-            made, forged = place.with_frames([like])
-            named.update(forged <= blamed for blamed in self.blamed(header, made))
-        self.assertGreater(named[True], 7 * named[False], named)
-
-    def test_an_end_amid_several_requests(self):
-        """What the message had yet to come is its own."""
-        tried = 0
-        for capture, header, place in self.requests():
-            tried += 1
-            like = place.records[place.data[0]]
-            like = retouched(like, reth=(int(place.message["receive"]["addrs"][0], 16), 64))
-            made, forged = place.with_frames([with_immediate(like, 64)])
-            for verb, blamed in zip(("nccl", "audit"), self.blamed(header, made)):
-                with self.subTest(capture=capture.name, verb=verb, frame=place.at + 2):
-                    self.assertLessEqual(blamed, forged)
         self.assertGreater(tried, 5)
 
 
