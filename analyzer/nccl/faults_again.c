@@ -33,14 +33,27 @@ static bool lacks_end(const struct ft_nccl_lane *lane, const struct ft_nccl_seen
 	return lane->ended_to == ft_psn_add(seen->psn, 1) && !ft_nccl_has_immediate(seen->opcode);
 }
 
-/* .. or, from the middle of the first write on, goes to where that packet went. */
-static bool is_elsewhere(const struct ft_nccl_followed *followed, const struct ft_nccl_share *share,
+/* .. or, from the middle of a write on, goes to where that packet went: of the last one .. */
+static bool is_astray_in(const struct ft_nccl_followed *followed, const struct ft_nccl_begun *begun,
+			 const struct ft_nccl_seen *seen)
+{
+	uint64_t ahead = (uint64_t)ft_psn_since(seen->psn, begun->psn) * followed->pmtu;
+
+	return begun->va != 0 && seen->length != 0 && followed->pmtu != 0 &&
+	       ahead < begun->length && seen->va != begun->va + ahead;
+}
+
+/* .. or of the one of a message of one request. */
+static bool is_elsewhere(const struct ft_nccl_followed *followed,
+			 const struct ft_nccl_transfer *owner, const struct ft_nccl_share *share,
 			 const struct ft_nccl_seen *seen)
 {
 	uint64_t ahead = ft_psn_since(seen->psn, share->from);
 
-	return share->first.va != 0 && seen->length != 0 && followed->pmtu != 0 &&
-	       ahead * followed->pmtu < share->bytes &&
+	if (is_astray_in(followed, &share->last, seen))
+		return true;
+	return owner->message.request_count == 1 && share->first.va != 0 && seen->length != 0 &&
+	       followed->pmtu != 0 && ahead * followed->pmtu < share->bytes &&
 	       seen->va != share->first.va + ahead * followed->pmtu;
 }
 
@@ -54,7 +67,10 @@ static void tell_misplaced(struct ft_nccl_moment *moment, const struct ft_nccl_t
 		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " with a PSN of message %" PRIu64
 		 ", whose packet went elsewhere",
 		 moment->seen->length, moment->seen->va, again->message.k);
-	ft_nccl_tell_in_turn(moment, &found, false);
+	if (ft_nccl_has_guessed_lanes(moment->followed))
+		ft_nccl_tell_whichever(moment, &found);
+	else
+		ft_nccl_tell_in_turn(moment, &found, false);
 }
 
 /* The first message of all, counted from the first packet on: however queue pairs take turns. */
@@ -242,8 +258,7 @@ struct ft_nccl_transfer *ft_nccl_fault_again(struct ft_nccl_moment *moment,
 	} else if (*twin != NULL && (is_other(*twin, seen) || lacks_end(moment->lane, seen))) {
 		tell_twins(moment, owner, *twin);
 		return owner;
-	} else if (*twin == NULL && owner->message.request_count == 1 &&
-		   is_elsewhere(moment->followed, share, seen)) {
+	} else if (*twin == NULL && is_elsewhere(moment->followed, owner, share, seen)) {
 		tell_misplaced(moment, owner);
 	}
 	return NULL;

@@ -84,6 +84,25 @@ class ForgedAmid(WithForged):
                     self.assertLessEqual(blamed, forged)
         self.assertGreater(tried, 5)
 
+    def test_writes_amid_longer_ones(self):
+        """To where the message begins, under a PSN at which the longer one goes on, whose packets audits do not look at."""
+        tried = 0
+        for capture, truth in self.each():
+            if any(c.get("retransmitted_packets_seen") for c in truth["connections"]):
+                continue
+            long = [(message, write) for message in truth["messages"] if message["connection"] == 0 and message["cts_frame"]
+                    for write in message["wire"] if write["last_frame"] - write["first_frame"] >= 4]
+            header, records = read_pcap(capture)
+            for message, write in random.Random(7).sample(long, min(4, len(long))):
+                place = Lane(records, dict(truth, messages=[message]), write["qp_index"], write["first_frame"])
+                forged = retouched(records[write["first_frame"] - 1], psn=place.next_psn(place.data, place.at),
+                                   reth=(int(message["receive"]["addrs"][0], 16), 64))
+                for verb, blamed in zip(("nccl", "audit"), self.blamed(header, place.with_frame(forged))):
+                    with self.subTest(capture=capture.name, verb=verb, frame=place.at + 2):
+                        self.assertEqual(blamed, {place.at + 2})
+                tried += 1
+        self.assertGreater(tried, 20)
+
     def test_a_second_write_in_front_of_an_empty_end(self):
         """Without a set-up, from the first message on: with data, and as another end."""
         folder = shared()
