@@ -142,6 +142,7 @@ void ft_nccl_tell_whichever(const struct ft_nccl_moment *moment, const struct ft
 	if (moment->connections->doubt_count == FT_NCCL_DOUBTS || moment->followed->doubts != 0)
 		return;
 	doubt.is_whichever = true;
+	doubt.has_its_key = ft_nccl_is_announced(moment->followed, moment->seen->rkey);
 	doubt.step = moment->followed->steps + 1;
 	let_wait(moment, &doubt);
 }
@@ -284,12 +285,13 @@ static bool went_on(const struct ft_nccl_followed *followed, const struct ft_ncc
 }
 
 /*
- * Or nothing came behind it: somebody else's, so soon that it is likely no other job's, which would take over several connections.
+ * Or nothing came behind it: somebody else's, or data under a PSN that passed with the connection's key, so soon that it is likely
+ * no other job's, which would take over several connections.
  */
 static bool came_last(const struct ft_nccl_followed *followed, const struct ft_nccl_doubt *doubt)
 {
-	return followed->steps == doubt->step && doubt->is_anothers && !doubt->has_company &&
-	       ft_nccl_order_is_recent(followed, doubt->found.ts_ns);
+	return followed->steps == doubt->step && (doubt->is_anothers || doubt->has_its_key) &&
+	       !doubt->has_company && ft_nccl_order_is_recent(followed, doubt->found.ts_ns);
 }
 
 static void tell_at_end(struct ft_nccl_connections *connections,

@@ -166,7 +166,7 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 }
 
 /* Clear-to-sends that nobody saw would have been acknowledged, as data was that another queue pair brought. */
-static bool may_have_missed(const struct ft_nccl_followed *followed)
+bool ft_nccl_may_have_missed(const struct ft_nccl_followed *followed)
 {
 	bool missed = followed->lacking != 0 || followed->trouble != 0 || !followed->has_newest;
 
@@ -188,7 +188,7 @@ void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
 {
 	uint64_t told;
 
-	if (may_have_missed(followed))
+	if (ft_nccl_may_have_missed(followed))
 		return;
 	told = ft_nccl_fault_nowhere_settle(connections, followed);
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
