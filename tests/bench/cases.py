@@ -13,6 +13,7 @@ from rows import Row, per_frame
 
 FIELDS = ("infiniband.bth.p_key", "infiniband.bth.destqp", "infiniband.bth.psn")
 FIELD_ARGUMENTS = ["-T", "fields"] + [argument for field in FIELDS for argument in ("-e", field)]
+FOLLOWED_MORE = 8  # times as many rounds as of other cases: what following NCCL costs is little beside what runs differ
 SLICES = ["--payload", 4096, "--slice", 128]
 
 
@@ -148,8 +149,8 @@ def following(bench, capture, site, frames):
 
 
 def follow_row(bench, case, capture, site, frames, limits):
-    """A run of a tenth of a second differs from the next one by as much as a tenth: it takes a hundred to tell three percent."""
-    more = 20 if frames <= 1000000 else 3
+    """It takes a hundred runs of a tenth of a second each, of which one differs by a tenth from the next, to tell three percent."""
+    more = 20 if frames <= 1000000 else FOLLOWED_MORE
     pair = bench.against(*following(bench, capture, site, frames), rounds=more * bench.rounds, clock="cpu")
     return per_frame(f"follow NCCL, {case}", "--no-nccl", pair, frames, limits)
 
@@ -163,7 +164,7 @@ def follow_rings_rows(bench, case, packets, options):
     captures = {count: bench.make("nccl", "small", "--frames", count, *slices, *options) for count in (few, many)}
     bench.check_rings(captures[few], connections, packets)
     commands = [following(bench, capture, "small", count) for count, capture in captures.items()]
-    rounds = [[bench.once(*command, clock="cpu") for command in commands] for _ in range(3 * bench.rounds)]
+    rounds = [[bench.once(*command, clock="cpu") for command in commands] for _ in range(FOLLOWED_MORE * bench.rounds)]
     known = [beyond(*both) for both in rounds]
     begun = pair_of([before(shorter, rest, few / (many - few)) for (shorter, _), rest in zip(rounds, known)])
     return [
