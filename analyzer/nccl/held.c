@@ -35,6 +35,12 @@ bool ft_nccl_hold_back(struct ft_nccl_moment *moment)
 	return true;
 }
 
+/* The write that was held back is farther ahead than packets overtake each other. */
+static bool is_far(const struct ft_nccl_lane *lane)
+{
+	return ft_psn_distance(lane->odd.psn, lane->data.next) > FT_NCCL_OVERTAKE_MOST;
+}
+
 /* The write that was held back: it was right if the sequence went on behind it. */
 static void decide(struct ft_nccl_moment *moment, bool is_right)
 {
@@ -53,7 +59,7 @@ static void decide(struct ft_nccl_moment *moment, bool is_right)
 			ft_nccl_fault_misplaced(&held, moment->seen);
 	} else if (odd.psn == moment->seen->psn && !ft_nccl_begins(moment->seen->opcode)) {
 		ft_nccl_fault_amid(&held);
-	} else if (ft_psn_distance(odd.psn, lane->data.next) > FT_NCCL_OVERTAKE_MOST) {
+	} else if (is_far(lane)) {
 		ft_nccl_fault_apart(&held);
 	} else {
 		ft_nccl_fault_odd(&held);
@@ -133,12 +139,6 @@ static struct ft_nccl_moment at_end(struct ft_nccl_connections *connections,
 	};
 }
 
-/* Farther ahead than packets overtake each other. */
-static bool is_far(const struct ft_nccl_lane *lane)
-{
-	return ft_psn_distance(lane->odd.psn, lane->data.next) > FT_NCCL_OVERTAKE_MOST;
-}
-
 void ft_nccl_data_settle(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
 {
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
@@ -158,7 +158,10 @@ void ft_nccl_data_settle_far(struct ft_nccl_connections *connections,
 		struct ft_nccl_moment held = moment;
 
 		held.seen = &moment.lane->odd;
-		if (moment.lane->has_odd && (misses || !ft_nccl_fault_far(&held)))
+		if (!moment.lane->has_odd)
+			continue;
+		if (misses || !ft_nccl_fault_far(&held))
 			decide(&moment, true);
+		moment.lane->has_odd = false;
 	}
 }

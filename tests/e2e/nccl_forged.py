@@ -96,7 +96,6 @@ class WithForged(nccl.WithTruths):
             "nodes": [{"host": "h", "ports": [{"ip": "10.0.0.1"}]}], "segments": [{"name": "one", "tenant": "one", "intervals": [
                 {"from": "2000-01-01T00:00:00Z", "to": None, "members": [{"subnet": "10.0.0.0/8"}]}]}]}))
 
-
     def blamed(self, header, records):
         """By either verb; ICRCs are left as they were."""
         path = self.write("forged", header, records)

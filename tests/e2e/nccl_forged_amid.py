@@ -21,7 +21,7 @@ def with_immediate(record, immediate):
 
 class ForgedAmid(WithForged):
     def requests(self):
-        """Likewise each write of the first message, where that is of several requests."""
+        """Each write of a first message of several requests, over several queue pairs."""
         for capture, truth in self.each():
             count, message = len(truth["connections"][0]["receiver_qpns"]), truth["messages"][0]
             if len(truth["connections"]) > 1 or count == 1 or message["n"] == 1:
