@@ -251,12 +251,12 @@ enum ft_nccl_straight_kind ft_nccl_straight_kind(const struct ft_nccl_straight *
 /* clang-format off */
 #define FIRST_OF(kind) (FT_NCCL_STRAIGHT_##kind * FT_NCCL_STRAIGHT_PLACES)
 #define AT_LANE(i)     offsetof(struct ft_nccl_straight, lanes[i])
-#define BOTH_ENDS(i)   { AT_LANE(i), AT_LANE(i), 0, 0 }, { AT_LANE(i), AT_LANE(i), 0, 0 }
+#define BOTH_ENDS(i)   { AT_LANE(i), AT_LANE(i) }, { AT_LANE(i), AT_LANE(i) }
 
 /* Clear-to-sends come to the first place alone. */
 const struct ft_nccl_straight_reach ft_nccl_straight_reaches[FT_NCCL_STRAIGHT_REACHES] = {
 	[FIRST_OF(CTS)] = { offsetof(struct ft_nccl_straight, cts_va),
-			    offsetof(struct ft_nccl_straight, entry), FT_NCCL_STRAIGHT_LINE, 0 },
+			    offsetof(struct ft_nccl_straight, entry) },
 	[FIRST_OF(LANE)] = BOTH_ENDS(0), BOTH_ENDS(1), BOTH_ENDS(2), BOTH_ENDS(3),
 			   BOTH_ENDS(4), BOTH_ENDS(5), BOTH_ENDS(6), BOTH_ENDS(7),
 };

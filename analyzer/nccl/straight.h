@@ -264,15 +264,10 @@ static inline size_t ft_nccl_straight_first_at(enum ft_nccl_straight_kind kind, 
 		       : 0;
 }
 
-/*
- * From there on, in bytes: two more lines; and of messages, of which several are asked for one behind the other, or one. Of a
- * kind and a place.
- */
+/* From there on, in bytes: two more lines. Of a kind and a place. */
 struct ft_nccl_straight_reach {
-	uint16_t second, third, row, none;
+	uint16_t second, third;
 };
-static_assert(sizeof(struct ft_nccl_straight_reach) == 8,
-	      "its place is found without a multiplication");
 
 enum { FT_NCCL_STRAIGHT_REACHES = FT_NCCL_STRAIGHT_KINDS * FT_NCCL_STRAIGHT_PLACES };
 extern const struct ft_nccl_straight_reach ft_nccl_straight_reaches[FT_NCCL_STRAIGHT_REACHES];
@@ -293,9 +288,6 @@ __attribute__((always_inline)) static inline void ft_nccl_straight_prefetch(
 	__builtin_prefetch(first + reach->second, 1);
 	__builtin_prefetch(first + reach->third, 1);
 	__builtin_prefetch(ahead, 1);
-	__builtin_prefetch(ahead + reach->row, 1);
-	__builtin_prefetch(ahead + 2 * (size_t)reach->row, 1);
-	__builtin_prefetch(ahead + 3 * (size_t)reach->row, 1);
 }
 
 /* The packet goes to this place of it, and comes from the other end. */
