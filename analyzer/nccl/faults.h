@@ -42,12 +42,6 @@ void ft_nccl_fault_odd(struct ft_nccl_moment *moment);
 /* A data write farther ahead than packets overtake each other, and the sequence went on without it. */
 void ft_nccl_fault_apart(struct ft_nccl_moment *moment);
 
-/*
- * Likewise the last packet of all on the queue pair: false unless nobody was seen to ask for it, under a key that was announced, and
- * the connection had a message begin within a second before. Then it is told, as a note.
- */
-bool ft_nccl_fault_far(struct ft_nccl_moment *moment);
-
 /* A data write with a PSN at which the sequence has gone on in the midst of another one: whatever it is of. */
 void ft_nccl_fault_amid(struct ft_nccl_moment *moment);
 

@@ -166,7 +166,7 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 }
 
 /* Clear-to-sends that nobody saw would have been acknowledged, as data was that another queue pair brought. */
-bool ft_nccl_may_have_missed(const struct ft_nccl_followed *followed)
+static bool may_have_missed(const struct ft_nccl_followed *followed)
 {
 	bool missed = followed->lacking != 0 || followed->trouble != 0 || !followed->has_newest;
 
@@ -183,19 +183,25 @@ bool ft_nccl_may_have_missed(const struct ft_nccl_followed *followed)
 	return missed;
 }
 
+/* No clear-to-send can have been missed: nor one before that of its message, which an outage would take with this. */
+static bool is_overdue(const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane)
+{
+	return lane->has_early && !lane->told && lane->early_k <= followed->newest + 1 &&
+	       ft_nccl_was_calm(followed, lane);
+}
+
 void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
 			  struct ft_nccl_followed *followed)
 {
 	uint64_t told;
 
-	if (ft_nccl_may_have_missed(followed))
+	if (may_have_missed(followed))
 		return;
 	told = ft_nccl_fault_nowhere_settle(connections, followed);
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
 		struct ft_nccl_lane *lane = &followed->lanes[i];
 
-		if (!lane->has_early || lane->told || lane->early.frame == told ||
-		    !ft_nccl_was_calm(followed, lane))
+		if (!is_overdue(followed, lane) || lane->early.frame == told)
 			continue;
 		tell_unasked(connections, followed, lane, 0.7);
 		lane->told = true;

@@ -261,26 +261,3 @@ uint64_t ft_nccl_fault_nowhere_settle(struct ft_nccl_connections *connections,
 	tell_nowhere(connections, followed, followed->newest, 0.7);
 	return followed->nowhere.frame;
 }
-
-bool ft_nccl_fault_far(struct ft_nccl_moment *moment)
-{
-	const struct ft_nccl_followed *followed = moment->followed;
-	const struct ft_nccl_seen *seen = moment->seen;
-	struct ft_nccl_found found = ft_nccl_found_in(followed, seen, FT_NCCL_WRITE_OUTSIDE, 0.6);
-
-	if (!ft_nccl_begins(seen->opcode) || seen->length == 0 || !ft_nccl_can_read(followed) ||
-	    ft_nccl_may_be_anothers(followed) || !followed->has_newest ||
-	    !ft_nccl_saw_all_before(followed, followed->newest + 1) ||
-	    ft_nccl_may_have_missed(followed) || was_asked_for(followed, seen) ||
-	    may_be_sizes(followed, seen) || !ft_nccl_is_announced(followed, seen->rkey) ||
-	    !ft_nccl_order_is_recent(followed, seen->ts_ns))
-		return false;
-	snprintf(found.text, sizeof found.text,
-		 "writes %" PRIu32 " bytes to 0x%" PRIx64 " %" PRId32
-		 " PSNs ahead of the connection, which none of the clear-to-sends up to message "
-		 "%" PRIu64 " asked for",
-		 seen->length, seen->va, ft_psn_distance(seen->psn, moment->lane->data.next),
-		 followed->newest);
-	ft_nccl_tell_surely(moment->connections, &found);
-	return true;
-}

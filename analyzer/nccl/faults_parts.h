@@ -139,6 +139,3 @@ bool ft_nccl_is_whole(const struct ft_nccl_moment *moment);
 
 /* faults_further.c: then that message; NULL: there is none, or it is not sure what belongs to it. */
 const struct ft_nccl_transfer *ft_nccl_whole_under_way(const struct ft_nccl_moment *moment);
-
-/* faults_early.c: clear-to-sends that nobody saw may have come, as far as acknowledgments tell. */
-bool ft_nccl_may_have_missed(const struct ft_nccl_followed *followed);

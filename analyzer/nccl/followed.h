@@ -479,16 +479,9 @@ bool ft_nccl_is_far_ahead(const struct ft_nccl_moment *moment);
 /* data.c: data, once it is not held back. */
 void ft_nccl_data_take(struct ft_nccl_moment *moment);
 
-/*
- * At the end: a write that was held back for the next packet, as if that had shown it right, but for one far ahead; and order.h's
- * end.
- */
+/* At the end: a write that was held back for the next packet, as if that had shown it right; and order.h's end. */
 void ft_nccl_data_settle(struct ft_nccl_connections *connections,
 			 struct ft_nccl_followed *followed);
-
-/* Behind that, one far ahead: it is told, if nothing else may have led to it, or else right. `misses`: packets are missing. */
-void ft_nccl_data_settle_far(struct ft_nccl_connections *connections,
-			     struct ft_nccl_followed *followed, bool misses);
 
 /* What is between a write's first packet and its last is not shown: it counts as seen. */
 void ft_nccl_data_pass_middle(struct ft_nccl_moment *moment);

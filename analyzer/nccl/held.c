@@ -128,40 +128,18 @@ void ft_nccl_data_see(struct ft_nccl_moment *moment)
 		ft_nccl_anew_refute(moment, false);
 }
 
-static struct ft_nccl_moment at_end(struct ft_nccl_connections *connections,
-				    struct ft_nccl_followed *followed, uint8_t lane)
-{
-	return (struct ft_nccl_moment){
-		.connections = connections,
-		.followed = followed,
-		.lane = &followed->lanes[lane],
-		.lane_index = lane,
-	};
-}
-
 void ft_nccl_data_settle(struct ft_nccl_connections *connections, struct ft_nccl_followed *followed)
 {
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
-		struct ft_nccl_moment moment = at_end(connections, followed, i);
+		struct ft_nccl_moment moment = {
+			.connections = connections,
+			.followed = followed,
+			.lane = &followed->lanes[i],
+			.lane_index = i,
+		};
 
-		if (moment.lane->has_odd && !is_far(moment.lane))
+		if (followed->lanes[i].has_odd)
 			decide(&moment, true);
 	}
 	ft_nccl_order_end(followed);
-}
-
-void ft_nccl_data_settle_far(struct ft_nccl_connections *connections,
-			     struct ft_nccl_followed *followed, bool misses)
-{
-	for (uint8_t i = 0; i < followed->lane_count; i++) {
-		struct ft_nccl_moment moment = at_end(connections, followed, i);
-		struct ft_nccl_moment held = moment;
-
-		held.seen = &moment.lane->odd;
-		if (!moment.lane->has_odd)
-			continue;
-		if (misses || !ft_nccl_fault_far(&held))
-			decide(&moment, true);
-		moment.lane->has_odd = false;
-	}
 }

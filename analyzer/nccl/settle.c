@@ -44,11 +44,6 @@ void ft_nccl_settle(struct ft_nccl_connections *connections, bool all)
 	}
 	misses = misses_packets(connections);
 	for (uint32_t i = 0; i < connections->count; i++) {
-		if (is_to_be_settled(connections->all[i], all))
-			ft_nccl_data_settle_far(connections, connections->all[i], misses);
-	}
-	misses = misses_packets(connections);
-	for (uint32_t i = 0; i < connections->count; i++) {
 		if (!is_to_be_settled(connections->all[i], all))
 			continue;
 		if (!misses)

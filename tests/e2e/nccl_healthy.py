@@ -18,6 +18,7 @@ OVERTAKEN = (104, 209, 373, 377, 655, 845, 1134, 1136, 1179, 1183, 1544)
 OVERTAKEN_FROM_THE_MIDDLE = (1, 43, 55, 165, 239, 752, 811, 846, 1001, 1134)
 OVERTAKEN_WITH_HOLES = (43, 240, 309, 470, 1136, 1190)
 OVERTAKEN_BEHIND_HOLES = (56, 240, 4063)  # with the set-up
+OUTAGES_APART = (92195, 93043)  # likewise
 SHORT = (6, 8, 11, 12, 17, 20, 23, 36, 37, 39)  # several requests at a time, or two devices
 CUT = (4, 8, 9, 16, 22, 26, 38, 39, 48, 50)  # not of the set-up: messages of several requests, or empty parts of them
 SHOWN_LATE = (422,)  # with the set-up: a queue pair still writes a message while others are far ahead
@@ -75,6 +76,17 @@ def bursts(frames, chance):
         left -= left > 0
         kept += [frame] if left == 0 else []
     return kept
+
+
+def outage(frames, chance):
+    """Nothing is seen for a while, and then few frames up to the end."""
+    at = chance.randrange(len(frames) // 10, len(frames) - 5)
+    again = min(len(frames) - 1, at + chance.randrange(100, 3000))
+    return frames[:at] + frames[again:again + chance.randrange(1, 40)]
+
+
+def apart_with_an_outage(frames, chance):
+    return outage(apart(frames, chance), chance)
 
 
 def middle(frames, chance):
@@ -143,6 +155,11 @@ class Healthy(WithFolder):
 
     def test_nothing_is_found_behind_holes_of_several_taps(self):
         self.finds_nothing((apart_with_holes, apart_with_losses), OVERTAKEN_BEHIND_HOLES)
+
+    def test_nothing_is_found_behind_an_outage(self):
+        """Of which the first packet of a queue pair is the last one of all, far ahead, to where nothing that was seen had asked for it."""
+        self.finds_nothing((outage,))
+        self.finds_nothing((apart_with_an_outage,), OUTAGES_APART)
 
     def test_a_loss_that_took_clear_to_sends_and_what_they_asked_for(self):
         """What comes behind it on the one queue pair goes where a message before did: nothing is told of where it is then."""
