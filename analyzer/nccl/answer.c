@@ -87,15 +87,14 @@ static bool goes_on(const struct ft_nccl_moment *moment, const struct ft_nccl_tr
 	       is_at_start(moment, transfer);
 }
 
-/* Where messages are counted, one may pass before its clear-to-send, which is known by now. */
-static bool is_counted(const struct ft_nccl_moment *moment, uint64_t k, bool any_write,
-		       uint8_t *request)
+/* Where messages are counted, one may pass before its clear-to-send, which is known by now: it begins with its first request. */
+static bool is_counted(const struct ft_nccl_moment *moment, uint64_t k, bool any_write)
 {
 	const struct ft_nccl_followed *followed = moment->followed;
 
 	return followed->numbered &&
-	       (any_write || ft_nccl_answers(followed, ft_nccl_ring_find(&followed->ring, k),
-					     moment->seen, request));
+	       (any_write ||
+		ft_nccl_may_begin(followed, ft_nccl_ring_find(&followed->ring, k), moment->seen));
 }
 
 /* Where nothing tells which message data is of, it is of none of those that were asked for. */
@@ -138,7 +137,7 @@ static struct ft_nccl_answer next_in_turn(const struct ft_nccl_moment *moment, b
 	while ((fit = ft_nccl_fit_of(moment, answer.k, any_write, &answer.request)) ==
 	       FT_NCCL_NOT_HERE)
 		answer.k++;
-	if (fit == FT_NCCL_NOT_YET && !is_counted(moment, answer.k, any_write, &answer.request))
+	if (fit == FT_NCCL_NOT_YET && !is_counted(moment, answer.k, any_write))
 		return ft_nccl_answer_search(moment, any_write, exact);
 	if (fit == FT_NCCL_NO_CTS && ft_nccl_has_unmet_devices(followed)) {
 		const struct ft_nccl_answer other = ft_nccl_answer_search(moment, any_write, exact);

@@ -78,7 +78,7 @@ static void pass_by(struct ft_nccl_followed *followed, uint64_t k)
 		struct ft_nccl_lane *lane = &followed->lanes[i];
 
 		if (lane->has_early && lane->early_k < k)
-			lane->has_early = false;
+			ft_nccl_drop_early(lane);
 	}
 }
 

@@ -184,6 +184,13 @@ static bool may_wait(const struct ft_nccl_moment *moment, const struct ft_nccl_a
 				     ft_nccl_is_far_ahead(moment) || is_before_all(moment));
 }
 
+/* The first of those that it may be is behind the last one of its queue pair, as that was behind the one before: it has each. */
+static bool is_in_row(const struct ft_nccl_moment *moment, const struct ft_nccl_answer *answer)
+{
+	return moment->followed->lane_count == 1 && moment->followed->in_a_row != 0 &&
+	       answer->k == answer->low && answer->k == moment->lane->at + 1;
+}
+
 /* It is none of the connection's, or what comes behind it tells yet. */
 static bool is_held_off(struct ft_nccl_moment *moment, const struct ft_nccl_answer *answer,
 			bool ends_orphans)
@@ -243,6 +250,8 @@ static bool begin(struct ft_nccl_moment *moment)
 		       ft_nccl_orphans_are_next(moment, true);
 	if (is_held_off(moment, &answer, ends_orphans))
 		return false;
+	if (answer.begins && !answer.undecided && (!answer.doubtful || is_in_row(moment, &answer)))
+		ft_nccl_fault_passed(moment, answer.k);
 	if (answer.odd)
 		ft_nccl_loosen(moment->lane, FT_NCCL_SLACK_MOST);
 	if (ends_orphans) {

@@ -21,7 +21,8 @@ void ft_nccl_failover_begin(struct ft_nccl_followed *followed)
 		struct ft_nccl_lane *lane = &followed->lanes[i];
 
 		lane->exact = lane->orphan_exact = lane->counted = false;
-		lane->has_early = lane->has_odd = false;
+		lane->has_odd = false;
+		ft_nccl_drop_early(lane);
 		lane->slack = FT_NCCL_SLACK_MOST;
 	}
 	for (uint32_t i = 0; i < ring->slots; i++) {

@@ -171,7 +171,7 @@ void ft_nccl_fault_forget(const struct ft_nccl_moment *moment)
 	struct ft_nccl_connections *connections = moment->connections;
 	unsigned count = connections->waiting_count, kept = 0;
 
-	moment->lane->has_early = false;
+	ft_nccl_drop_early(moment->lane);
 	for (unsigned i = 0; i < count; i++)
 		if (connections->waiting[i].found.connection != moment->followed->model.connection)
 			connections->waiting[kept++] = connections->waiting[i];

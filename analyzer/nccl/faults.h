@@ -46,6 +46,12 @@ void ft_nccl_fault_apart(struct ft_nccl_moment *moment);
 void ft_nccl_fault_amid(struct ft_nccl_moment *moment);
 
 /*
+ * Message k begins, which had been asked for: an early write in front of it on the queue pair, which has messages in their order, is
+ * of none that is asked for behind it. Then it is told.
+ */
+void ft_nccl_fault_passed(struct ft_nccl_moment *moment, uint64_t k);
+
+/*
  * The clear-to-send of message k came: whether data that was before it is its own. False: it was not, is told, and is
  * forgotten, so that the message can still come.
  */

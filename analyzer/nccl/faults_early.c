@@ -6,6 +6,7 @@
 #include "answer.h"
 #include "asked.h"
 #include "turns.h"
+#include "written.h"
 
 /* Data before its clear-to-send, or with none: what comes behind it tells. */
 
@@ -39,6 +40,7 @@ static void keep_early(const struct ft_nccl_moment *moment, uint64_t k)
 	struct ft_nccl_lane *lane = moment->lane;
 
 	lane->has_early = true;
+	lane->early_waits = false;
 	lane->calm = ft_nccl_is_calm(moment->followed);
 	lane->early_step = moment->followed->steps;
 	lane->early = *moment->seen;
@@ -74,6 +76,46 @@ void ft_nccl_fault_odd(struct ft_nccl_moment *moment)
 	keep_early(moment, followed->newest + 1);
 }
 
+/* Where the early write ends, or with its PSN, the queue pair begins this one. */
+static bool is_next_to(struct ft_nccl_followed *followed, const struct ft_nccl_seen *early,
+		       const struct ft_nccl_seen *seen)
+{
+	return seen->psn == early->psn ||
+	       seen->psn == ft_psn_add(ft_nccl_write_end(followed, early), 1);
+}
+
+/* None of the messages that the queue pair may have had in between asked for the early write, nor did message k. */
+static bool is_unasked_until(const struct ft_nccl_followed *followed,
+			     const struct ft_nccl_lane *lane, uint64_t k)
+{
+	for (uint64_t at = lane->at < k ? lane->at + 1 : k; at <= k; at++) {
+		const struct ft_nccl_transfer *transfer = ft_nccl_ring_find(&followed->ring, at);
+
+		if (transfer == NULL || !transfer->has_cts ||
+		    ft_nccl_may_begin(followed, transfer, &lane->early))
+			return false;
+	}
+	return true;
+}
+
+void ft_nccl_fault_passed(struct ft_nccl_moment *moment, uint64_t k)
+{
+	struct ft_nccl_followed *followed = moment->followed;
+	struct ft_nccl_lane *lane = moment->lane;
+	const struct ft_nccl_seen early = lane->early;
+	struct ft_nccl_moment held = *moment;
+
+	if ((!lane->has_early && !lane->early_waits) || !lane->early_begins || k > lane->early_k ||
+	    !ft_nccl_was_calm(followed, lane) || !is_next_to(followed, &early, moment->seen) ||
+	    !is_unasked_until(followed, lane, k))
+		return;
+	ft_nccl_drop_early(lane);
+	held.seen = &early;
+	held.turn = FT_NCCL_NEXT;
+	followed->has_nowhere = followed->has_nowhere && !ft_nccl_is_nowhere(followed, early.frame);
+	ft_nccl_fault_write(&held);
+}
+
 /* The message before it on the queue pair asked for it, but ended with what is not its end. */
 static bool may_be_of_last(const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane)
 {
@@ -85,17 +127,21 @@ static bool may_be_of_last(const struct ft_nccl_followed *followed, const struct
 	       ft_nccl_answers(followed, last, &lane->early, &request);
 }
 
-static void tell_unasked(struct ft_nccl_connections *connections,
+/* Unless it may be what another message lacked. False: it is not known yet that nobody else has some of the messages. */
+static bool tell_unasked(struct ft_nccl_connections *connections,
 			 const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane,
 			 double certainty)
 {
 	struct ft_nccl_found found =
 		ft_nccl_found_in(followed, &lane->early, FT_NCCL_WRITE_UNASKED, certainty);
 
-	if (!ft_nccl_is_alone(followed) || may_be_of_last(followed, lane) ||
-	    ft_nccl_fault_rest_before(connections, followed, (uint8_t)(lane - followed->lanes),
+	if (may_be_of_last(followed, lane))
+		return true;
+	if (!ft_nccl_is_alone(followed))
+		return false;
+	if (ft_nccl_fault_rest_before(connections, followed, (uint8_t)(lane - followed->lanes),
 				      lane->early_k, &lane->early))
-		return;
+		return true;
 	found.has_k = true;
 	found.k = lane->early_k;
 	snprintf(found.text, sizeof found.text,
@@ -106,6 +152,7 @@ static void tell_unasked(struct ft_nccl_connections *connections,
 		ft_nccl_tell_of_known(connections, &found);
 	else
 		ft_nccl_tell_of_data(connections, &found);
+	return true;
 }
 
 /* As if the message had never had data; of several queue pairs that had a part of it each is told. */
@@ -154,12 +201,14 @@ bool ft_nccl_fault_resolve(struct ft_nccl_moment *moment, struct ft_nccl_transfe
 		if (!lane->has_early || lane->early_k != transfer->message.k)
 			continue;
 		lane->has_early = false;
+		lane->early_waits = lane->early.frame != told;
 		if (is_asked(moment, transfer, lane))
 			continue;
 		was_its_own = false;
-		if (lane->early.frame != told && moment->turn == FT_NCCL_NEXT &&
+		if (lane->early_waits && moment->turn == FT_NCCL_NEXT &&
 		    ft_nccl_was_calm(followed, lane))
-			tell_unasked(moment->connections, followed, lane, 0.95);
+			lane->early_waits =
+				!tell_unasked(moment->connections, followed, lane, 0.95);
 		forget(followed, transfer, lane);
 	}
 	return was_its_own;

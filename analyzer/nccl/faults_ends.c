@@ -139,6 +139,22 @@ void ft_nccl_fault_few(struct ft_nccl_moment *moment, struct ft_nccl_transfer *t
 	transfer->doubtful = true;
 }
 
+/* Sizes of a message none of which is under way, right behind the end of another one: each of its requests has a write before them. */
+static bool fault_lone_sizes(struct ft_nccl_moment *moment)
+{
+	struct ft_nccl_found found =
+		ft_nccl_found_in(moment->followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
+
+	if (!moment->lane->carried || moment->lane->ended_to != moment->seen->psn ||
+	    !ft_nccl_is_whole(moment))
+		return false;
+	snprintf(found.text, sizeof found.text,
+		 "writes %" PRIu32 " bytes to the array of sizes, with no message under way",
+		 moment->seen->length);
+	ft_nccl_tell_of_known(moment->connections, &found);
+	return true;
+}
+
 bool ft_nccl_fault_sizes(struct ft_nccl_moment *moment, uint64_t k)
 {
 	struct ft_nccl_followed *followed = moment->followed;
@@ -146,7 +162,9 @@ bool ft_nccl_fault_sizes(struct ft_nccl_moment *moment, uint64_t k)
 	struct ft_nccl_found found =
 		ft_nccl_found_in(followed, moment->seen, FT_NCCL_CONTRADICTION, 0.9);
 
-	if (!lane->open || k == lane->at || !is_exact(moment))
+	if (!lane->open)
+		return fault_lone_sizes(moment);
+	if (k == lane->at || !is_exact(moment))
 		return false;
 	ft_nccl_found_set_k(&found, lane->at);
 	snprintf(found.text, sizeof found.text,

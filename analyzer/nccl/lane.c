@@ -40,7 +40,7 @@ void ft_nccl_lane_move(struct ft_nccl_lane *to, const struct ft_nccl_lane *from)
 	}
 	if (from->skipping)
 		to->skipping_k = from->skipping_k;
-	if (!from->has_early)
+	if (!from->has_early && !from->early_waits)
 		return;
 	to->early = from->early;
 	to->early_step = from->early_step;

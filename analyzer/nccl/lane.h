@@ -54,6 +54,7 @@ struct ft_nccl_lane {
 	bool early_open;  /* .. or not known of which: it has turn `early_turn` on the queue pair */
 	bool early_begins; /* .. right behind the end of the message before .. */
 	bool calm;         /* .. and nothing was lost or out of order for a while before it */
+	bool early_waits;  /* its clear-to-send has come: for the next message alone */
 	bool blurred; /* what overtook PSN `bound_at` may have passed before the lane was known */
 	uint32_t bound_at; /* the first that counts */
 	uint32_t tallied;  /* messages of rows that are not remembered any more */
@@ -126,6 +127,12 @@ void ft_nccl_lane_begin(struct ft_nccl_lane *lane, bool is_zero);
 
 /* It goes on in another place. */
 void ft_nccl_lane_move(struct ft_nccl_lane *to, const struct ft_nccl_lane *from);
+
+/* What came before its clear-to-send, if anything did, waits no more. */
+static inline void ft_nccl_drop_early(struct ft_nccl_lane *lane)
+{
+	lane->has_early = lane->early_waits = false;
+}
 
 /* A packet was seen, but is not taken: none of the connection's, or its time has not come. */
 static inline void ft_nccl_leave_out(struct ft_nccl_lane *lane, uint32_t psn)

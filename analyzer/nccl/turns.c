@@ -80,7 +80,7 @@ static void realign(const struct ft_nccl_followed *followed, uint8_t at, unsigne
 {
 	struct ft_nccl_lane *lane = &followed->lanes[at];
 
-	lane->has_early = false;
+	ft_nccl_drop_early(lane);
 	lane->exact = lane->counted;
 	lane->slack = lane->counted ? 0 : FT_NCCL_SLACK_MOST;
 	if (!lane->counted)
