@@ -2,6 +2,7 @@
 
 #include <decode/packet.h>
 
+#include "family.h"
 #include "split.h"
 
 bool ft_nccl_is_bare_end(const struct ft_nccl_seen *seen)
@@ -27,11 +28,18 @@ bool ft_nccl_has_key(const struct ft_nccl_followed *followed, const struct ft_nc
 	return request->rkey_count == 0 || request->rkey_count < followed->model.devices;
 }
 
+/* The first message has no other immediate where they are numbers, as they may be from this release on. */
+static bool may_be_numbers(const struct ft_nccl_followed *followed)
+{
+	return followed->model.imm_content == FT_NCCL_IMM_ID ||
+	       (followed->model.imm_content == FT_NCCL_IMM_UNKNOWN &&
+		followed->version_first >= FT_NCCL_VERSION_BY_ID);
+}
+
 /* An immediate that says that the whole message has no bytes. */
 static bool is_of_nothing(const struct ft_nccl_followed *followed, const struct ft_nccl_seen *seen)
 {
-	return ft_nccl_has_immediate(seen->opcode) && seen->immdt == 0 &&
-	       followed->model.imm_content != FT_NCCL_IMM_ID;
+	return ft_nccl_has_immediate(seen->opcode) && seen->immdt == 0 && !may_be_numbers(followed);
 }
 
 /* Queue pairs that may share a message, as many as there can be where not all are known. */

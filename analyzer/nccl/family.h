@@ -4,6 +4,9 @@
 
 /* Which families and releases fit what was seen of a connection, and what the document says of it. */
 
+/* The first release whose immediates may be numbers of messages: nccl-wire, section 3.4. */
+enum { FT_NCCL_VERSION_BY_ID = 22907 };
+
 /* The family its clear-to-sends are read as; -1: none is possible. Of several, the likeliest. */
 int32_t ft_nccl_family_taken(const struct ft_nccl_followed *followed);
 

@@ -2,11 +2,12 @@
 
 #include "adrift.h"
 #include "answer.h"
+#include "family.h"
 #include "faults.h"
 #include "immediates.h"
 #include "split.h"
 
-enum { ALIGNMENT = 128, VERSION_SPLIT_FLAG = 21801, VERSION_BY_ID = 22907 };
+enum { ALIGNMENT = 128, VERSION_SPLIT_FLAG = 21801 };
 
 static bool is_older(const struct ft_nccl_followed *followed, int32_t version)
 {
@@ -311,7 +312,7 @@ static bool is_share_of_all(const struct ft_nccl_moment *moment, uint64_t bytes,
 /* An immediate may be the message's number instead. */
 static bool may_be_number(const struct ft_nccl_followed *followed, uint32_t immediate)
 {
-	return !is_older(followed, VERSION_BY_ID) &&
+	return !is_older(followed, FT_NCCL_VERSION_BY_ID) &&
 	       (uint64_t)immediate <= followed->newest + FT_NCCL_RING_MOST &&
 	       (uint64_t)immediate + FT_NCCL_RING_MOST >= followed->oldest;
 }
