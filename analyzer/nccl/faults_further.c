@@ -151,6 +151,8 @@ bool ft_nccl_fault_further(struct ft_nccl_moment *moment)
 	share = ft_nccl_ring_shares(&moment->followed->ring, open) + moment->lane_index;
 	while (share->requests >> next != 0)
 		next++;
+	if (next == 0) /* what began it was taken for another one's */
+		return false;
 	if (may_be_empty(moment, open, next))
 		return false;
 	if (!goes_to(moment, open, next, &request))
