@@ -244,7 +244,7 @@ void ft_nccl_fault_settle(struct ft_nccl_connections *connections,
 {
 	uint64_t told;
 
-	if (may_have_missed(followed))
+	if (may_have_missed(followed) || followed->overtaken)
 		return;
 	told = ft_nccl_fault_nowhere_settle(connections, followed);
 	for (uint8_t i = 0; i < followed->lane_count; i++) {
