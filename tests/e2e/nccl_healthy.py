@@ -10,6 +10,7 @@ import struct
 import nccl_made
 from harness import WithFolder, fabtap, main
 from nccl import BTH, retouched
+from nccl_forged import WithForged
 from roce import checksum, mac
 
 SEEDS = range(60)
@@ -19,6 +20,9 @@ OVERTAKEN_FROM_THE_MIDDLE = (1, 43, 55, 165, 239, 752, 811, 846, 1001, 1134)
 OVERTAKEN_WITH_HOLES = (43, 240, 309, 470, 1136, 1190)
 OVERTAKEN_BEHIND_HOLES = (56, 240, 4063)  # with the set-up
 OUTAGES_APART = (92195, 93043)  # likewise
+CUT_OFF_APART = (94202, 94379)  # likewise, by audits: clear-to-sends at the end come long after their data
+NUMBERED = (94331, 95071)  # likewise: the immediates of the first messages are 0, as they are numbers
+COUNTED_LATE = (95129,)  # likewise: which message a queue pair has is known while that is under way
 SHORT = (6, 8, 11, 12, 17, 20, 23, 36, 37, 39)  # several requests at a time, or two devices
 CUT = (4, 8, 9, 16, 22, 26, 38, 39, 48, 50)  # not of the set-up: messages of several requests, or empty parts of them
 SHOWN_LATE = (422,)  # with the set-up: a queue pair still writes a message while others are far ahead
@@ -89,6 +93,10 @@ def apart_with_an_outage(frames, chance):
     return outage(apart(frames, chance), chance)
 
 
+def cut_off_apart(frames, chance):
+    return apart(frames, chance)[:chance.randrange(len(frames) // 10, len(frames) - 5)]
+
+
 def middle(frames, chance):
     return frames[chance.randrange(len(frames) // 8, len(frames) // 2):]
 
@@ -155,6 +163,10 @@ class Healthy(WithFolder):
 
     def test_nothing_is_found_behind_holes_of_several_taps(self):
         self.finds_nothing((apart_with_holes, apart_with_losses), OVERTAKEN_BEHIND_HOLES)
+
+    def test_nothing_is_found_in_first_messages(self):
+        self.finds_nothing((whole, lossy), NUMBERED)
+        self.finds_nothing((apart,), COUNTED_LATE)
 
     def test_nothing_is_found_behind_an_outage(self):
         """Of which the first packet of a queue pair is the last one of all, far ahead, to where nothing that was seen had asked for it."""
@@ -500,6 +512,14 @@ class Healthy(WithFolder):
                     self.assertIn("one of the two is forged", found[0]["evidence"][-1])
                     named += 1
         self.assertGreater(named, 20)
+
+
+class Audits(WithForged):
+    def test_nothing_is_found_at_the_end(self):
+        for seed in CUT_OFF_APART:
+            path = nccl_made.write(self.folder / "made.pcap", cut_off_apart(made(seed).frames, random.Random(seed)))
+            with self.subTest(seed=seed):
+                self.assertEqual([(f["rule"], f["frames"]) for f in self.findings("audit", path)], [])
 
 
 if __name__ == "__main__":
