@@ -104,8 +104,8 @@ bool ft_nccl_fault_unended(struct ft_nccl_moment *moment, uint64_t begins);
 bool ft_nccl_fault_further(struct ft_nccl_moment *moment);
 
 /*
- * Sizes of message k, while one is under way: false if it is this one, or that is not sure. Otherwise the write is none of the
- * connection's, and it is in doubt whether what came of the one under way is.
+ * Sizes of message k: false if that is under way, or it is not sure that it is not. Otherwise, or where none is right behind the end
+ * of another one, the write is none of the connection's, and it is in doubt whether what came of one under way is.
  */
 bool ft_nccl_fault_sizes(struct ft_nccl_moment *moment, uint64_t k);
 
