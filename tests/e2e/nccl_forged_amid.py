@@ -127,6 +127,8 @@ class ForgedAmid(WithForged):
         Of the first messages of one queue pair, with and without its set-up: what the next message begins behind, and nothing asked for
         by then, is none of those that are asked for later, to the same place.
         """
+        if shared() is None:
+            self.skipTest("the reference captures are not here (FT_SHARED or ../shared)")
         tried = 0
         for capture, truth in self.each():
             if not truth["messages"][0]["cts_frame"] or any(
@@ -144,7 +146,7 @@ class ForgedAmid(WithForged):
                                 with self.subTest(capture=capture.name, verb=verb, forged=name, frame=frame):
                                     self.assertEqual(blamed, {frame})
                             tried += 1
-        self.assertGreater(tried, 3)
+        self.assertGreater(tried, 100)
 
     def data(self, records):
         """What goes to each queue pair of receivers, as record numbers."""
