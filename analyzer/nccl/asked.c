@@ -28,7 +28,7 @@ bool ft_nccl_has_key(const struct ft_nccl_followed *followed, const struct ft_nc
 	return request->rkey_count == 0 || request->rkey_count < followed->model.devices;
 }
 
-/* The first message has no other immediate where they are numbers, as they may be from this release on. */
+/* An immediate of 0 may be the number of the first message. */
 static bool may_be_numbers(const struct ft_nccl_followed *followed)
 {
 	return followed->model.imm_content == FT_NCCL_IMM_ID ||

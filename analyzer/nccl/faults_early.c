@@ -98,21 +98,31 @@ static bool is_unasked_until(const struct ft_nccl_followed *followed,
 	return true;
 }
 
+/* An early write stands between the end of one message and the beginning of message k, and is of neither. */
+static bool is_passed(const struct ft_nccl_moment *moment, uint64_t k)
+{
+	const struct ft_nccl_lane *lane = moment->lane;
+
+	return (lane->has_early || lane->early_waits) && lane->early_begins && k <= lane->early_k &&
+	       ft_nccl_was_calm(moment->followed, lane) &&
+	       is_next_to(moment->followed, &lane->early, moment->seen) &&
+	       is_unasked_until(moment->followed, lane, k);
+}
+
 void ft_nccl_fault_passed(struct ft_nccl_moment *moment, uint64_t k)
 {
 	struct ft_nccl_followed *followed = moment->followed;
 	struct ft_nccl_lane *lane = moment->lane;
-	const struct ft_nccl_seen early = lane->early;
-	struct ft_nccl_moment held = *moment;
+	struct ft_nccl_moment held;
 
-	if ((!lane->has_early && !lane->early_waits) || !lane->early_begins || k > lane->early_k ||
-	    !ft_nccl_was_calm(followed, lane) || !is_next_to(followed, &early, moment->seen) ||
-	    !is_unasked_until(followed, lane, k))
+	if (!is_passed(moment, k))
 		return;
 	ft_nccl_drop_early(lane);
-	held.seen = &early;
+	followed->has_nowhere =
+		followed->has_nowhere && !ft_nccl_is_nowhere(followed, lane->early.frame);
+	held = *moment;
+	held.seen = &lane->early;
 	held.turn = FT_NCCL_NEXT;
-	followed->has_nowhere = followed->has_nowhere && !ft_nccl_is_nowhere(followed, early.frame);
 	ft_nccl_fault_write(&held);
 }
 
@@ -232,7 +242,7 @@ static bool may_have_missed(const struct ft_nccl_followed *followed)
 	return missed;
 }
 
-/* No clear-to-send can have been missed: nor one before that of its message, which an outage would take with this. */
+/* All before its clear-to-send were seen: an outage that took one of them may have taken that, too. */
 static bool is_overdue(const struct ft_nccl_followed *followed, const struct ft_nccl_lane *lane)
 {
 	return lane->has_early && !lane->told && lane->early_k <= followed->newest + 1 &&

@@ -246,8 +246,8 @@ void ft_nccl_straight_enter(struct ft_nccl_followed *followed);
 
 /* What packets to a place of it ask for of memory, besides their message: ft_nccl_straight_prefetch(). */
 enum ft_nccl_straight_kind {
-	FT_NCCL_STRAIGHT_DATA, /* or what answers it: the connection's first line */
-	FT_NCCL_STRAIGHT_CTS, /* that, and those of clear-to-sends; and the message behind theirs */
+	FT_NCCL_STRAIGHT_DATA,    /* or what answers it: the connection's first line */
+	FT_NCCL_STRAIGHT_CTS,     /* that, and those of clear-to-sends */
 	FT_NCCL_STRAIGHT_LANE,    /* the connection's first line, and the lane's */
 	FT_NCCL_STRAIGHT_OF_ROTA, /* the lane's alone */
 	FT_NCCL_STRAIGHT_KINDS

@@ -157,7 +157,7 @@ class ForgedAmid(WithForged):
         return [flow for flow in flows.values() if any(opcode(records[i]) == WRITE_ONLY_IMM for i in flow)]
 
     def begun(self, records, data, at):
-        """The last write until then that is not all padding."""
+        """The last write until then, of four bytes at least: less of it would be a malformed packet."""
         return max((i for i in data if i <= at and opcode(records[i]) in (0x06, WRITE_ONLY, WRITE_ONLY_IMM) and
                     field(records[i], BTH + 24, 4) >= 4), default=None)
 
